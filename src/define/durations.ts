@@ -1,0 +1,2 @@
+/** placeholder */
+export type Duration = number | string | { total?: unknown };

@@ -1,0 +1,250 @@
+/**
+ * The seam to a database.
+ *
+ * A store locks, reads and writes; it decides nothing. Each member below is one atomic transaction,
+ * and the write path takes batches. Inside the transaction a store hands the locked rows to the
+ * pure functions of `src/state` (`judgeClaim`, `settleFinish`, `settleCommand`, …) and writes what
+ * they answer, so that the semantics are the same on every database.
+ *
+ * Locks are always taken in one order: workflow rows first, then execution rows, each by id. A
+ * statement that claims skips rows that are locked, so it never waits.
+ *
+ * Members of a batch do not affect each other: each has its own result at its own index. An id that
+ * is unknown or not even well-formed is "missing" (or "lost"), never an error.
+ *
+ * @module
+ */
+
+import type { Command, CommandResult } from "../state/command.ts";
+import type { Checkpoint, CheckpointAnswer } from "../state/checkpoint.ts";
+import type { Claim, Claimed } from "../state/claim.ts";
+import type { Finished, FinishResult } from "../state/finish.ts";
+import type { NewSignal, SignalResult, SignalRow } from "../state/signal.ts";
+import type {
+  ExecutionRow,
+  Job,
+  NewWorkflow,
+  WorkflowRow,
+  WorkflowState,
+} from "../state/records.ts";
+
+/** What every write gets. */
+export interface WriteOptions<Tx = unknown> {
+  /** The instant of the write, from the engine's clock. */
+  readonly now: Date;
+  /** A transaction of the caller to join; the store then neither begins nor commits. */
+  readonly tx?: Tx | undefined;
+  /** Called inside the transaction, before its commit, with the jobs that the write scheduled. */
+  readonly beforeCommit?: ((tx: Tx, jobs: readonly Job[]) => Promise<void>) | undefined;
+}
+
+/** What a claim gets. */
+export interface ClaimOptions {
+  /** The instant of the claim. */
+  readonly now: Date;
+  /** A fresh token; the claims of one call share it, and it is never used again. */
+  readonly token: string;
+  /** How long the claim holds without a heartbeat. */
+  readonly leaseMs: number;
+  /** Who claims. */
+  readonly worker: string;
+  /** Take executions that are not due yet: test helpers run ahead of time. */
+  readonly ignoreDue?: boolean | undefined;
+}
+
+/** What a claim of whatever is due gets. */
+export interface ClaimDueOptions extends ClaimOptions {
+  /** How many at the most. */
+  readonly limit: number;
+  /** Only these queues; undefined: all. */
+  readonly queues?: readonly string[] | undefined;
+  /** Only executions in this state: `in_progress` are those whose lease has ended; undefined: both. */
+  readonly state?: "scheduled" | "in_progress" | undefined;
+  /** Take rows whose `wakeAt` is at or before this; default `now`. */
+  readonly before?: Date | undefined;
+}
+
+/** What came of one new workflow. */
+export type Created =
+  | {
+    readonly kind: "created";
+    readonly workflow: WorkflowRow;
+    readonly execution: ExecutionRow | null;
+  }
+  | { readonly kind: "duplicate"; readonly existingId: string | null };
+
+/** Which workflows to list. */
+export interface WorkflowFilter {
+  /** Definitions, by name. */
+  readonly names?: readonly string[] | undefined;
+  /** States. */
+  readonly states?: readonly WorkflowState[] | undefined;
+  /** The hero's type. */
+  readonly heroType?: string | undefined;
+  /** The hero's id. */
+  readonly heroId?: string | undefined;
+  /** The step the workflow points at. */
+  readonly nextStepName?: string | undefined;
+  /** Rows last written before this instant. */
+  readonly updatedBefore?: Date | undefined;
+}
+
+/** One page of a list, newest first. */
+export interface Page {
+  /** How many at the most. */
+  readonly limit: number;
+  /** The id of the last row of the page before. */
+  readonly after?: string | undefined;
+}
+
+/** How many workflows of a definition are in a state. */
+export interface Count {
+  /** The definition's name. */
+  readonly workflow: string;
+  /** The state. */
+  readonly state: WorkflowState;
+  /** How many. */
+  readonly count: number;
+}
+
+/** Which terminal workflows to delete. */
+export interface PurgeOptions {
+  /** Those that ended before this instant. */
+  readonly before: Date;
+  /** How many workflows at the most. */
+  readonly limit: number;
+  /** Only these definitions. */
+  readonly names?: readonly string[] | undefined;
+  /** All but these definitions. */
+  readonly exceptNames?: readonly string[] | undefined;
+}
+
+/** What `migrate` may be told. */
+export interface MigrateOptions {
+  /** Only say what would be done. */
+  readonly dryRun?: boolean | undefined;
+  /** The type of the primary keys; `auto` looks at the application's own tables. */
+  readonly keyType?: "auto" | "bigint" | "uuid" | undefined;
+}
+
+/** What `migrate` did, or would do. */
+export interface MigrationReport {
+  /** The names of the migrations that were applied now. */
+  readonly applied: readonly string[];
+  /** The names of those that had been applied before. */
+  readonly present: readonly string[];
+  /** The statements of the applied ones. */
+  readonly sql: string;
+  /** The type of the primary keys. */
+  readonly keyType: "bigint" | "uuid";
+}
+
+/** A correlated sub-query and its parameters. */
+export interface PresenceSql {
+  /** The text, for `WHERE NOT EXISTS (…)`. */
+  readonly sql: string;
+  /** Its parameters, in order. */
+  readonly params: readonly unknown[];
+}
+
+/** What a presence query is about. */
+export interface PresenceOptions {
+  /** The definition's name. */
+  readonly name: string;
+  /** The hero's type. */
+  readonly heroType: string;
+  /** The column of the outer query that holds the hero's id, such as `users.id`. */
+  readonly heroIdColumn: string;
+  /** Count only ongoing workflows. */
+  readonly ongoing: boolean;
+}
+
+/** A database, as far as Pawl needs one. */
+export interface StoreDriver<Tx = unknown> {
+  /** The driver's name, for messages. */
+  readonly name: string;
+
+  /** Brings the schema up to date; safe to run concurrently and again. */
+  migrate(options?: MigrateOptions): Promise<MigrationReport>;
+
+  /** Inserts workflows with their first executions; a duplicate is a result, and leaves no row. */
+  create(batch: readonly NewWorkflow[], options: WriteOptions<Tx>): Promise<Created[]>;
+
+  /**
+   * Claims the executions that a queue delivered, as `judgeClaim` says of each. One whose workflow
+   * is paused or ended is closed as canceled and answered "stopped".
+   */
+  claim(ids: readonly string[], options: ClaimOptions): Promise<Claim[]>;
+
+  /**
+   * Claims whatever is due by `wakeAt`, smallest priority first, then oldest first: scheduled
+   * executions of ready workflows, and executions in progress whose lease has ended (these get the
+   * new token, so that the old holder's writes are lost from then on).
+   */
+  claimDue(options: ClaimDueOptions): Promise<Claimed[]>;
+
+  /** Stores cursors and progress, renews leases and answers whether to go on. */
+  checkpoint(
+    batch: readonly Checkpoint[],
+    options: { readonly now: Date; readonly leaseMs: number },
+  ): Promise<CheckpointAnswer[]>;
+
+  /** Closes executions, moves their workflows and inserts what is next, as `settleFinish` says. */
+  finish(batch: readonly Finished[], options: WriteOptions<Tx>): Promise<FinishResult[]>;
+
+  /** Pauses, resumes, skips, cancels or places a workflow from outside, as `settleCommand` says. */
+  command(workflowId: string, command: Command, options: WriteOptions<Tx>): Promise<CommandResult>;
+
+  /** Keeps a signal, once per idempotency key, and wakes the execution that waits for it. */
+  signal(workflowId: string, signal: NewSignal, options: WriteOptions<Tx>): Promise<SignalResult>;
+
+  /** Deletes ended workflows with their executions and signals; executions first. */
+  purge(
+    options: PurgeOptions,
+  ): Promise<{ readonly workflows: number; readonly executions: number }>;
+
+  /** Notes the queue's own ids of jobs, for debugging. */
+  noteJobIds(entries: readonly { executionId: string; jobId: string }[]): Promise<void>;
+
+  /** One workflow, or null. */
+  get(id: string, options?: { tx?: Tx | undefined }): Promise<WorkflowRow | null>;
+
+  /** One execution, or null. */
+  getExecution(id: string): Promise<ExecutionRow | null>;
+
+  /** The scheduled or running execution of a workflow, or null. */
+  active(workflowId: string): Promise<ExecutionRow | null>;
+
+  /** A page of workflows, newest first. */
+  list(filter: WorkflowFilter, page: Page): Promise<WorkflowRow[]>;
+
+  /** The executions of a workflow in the order of `seq`, from `afterSeq` on. */
+  history(
+    workflowId: string,
+    page: { readonly limit: number; readonly afterSeq?: number | undefined },
+  ): Promise<ExecutionRow[]>;
+
+  /** The signals of a workflow, oldest first. */
+  signals(workflowId: string): Promise<SignalRow[]>;
+
+  /** How many workflows of each definition are in each state. */
+  counts(): Promise<Count[]>;
+
+  /** How many workflows of one definition point at each step, while they are ongoing. */
+  stepCounts(name: string): Promise<{ stepName: string; count: number }[]>;
+
+  /** Scheduled executions of ready workflows that are due before an instant, oldest first. */
+  due(options: { readonly before: Date; readonly limit: number }): Promise<ExecutionRow[]>;
+
+  /** A correlated sub-query that is true for heroes that have such a workflow. */
+  presence(options: PresenceOptions): PresenceSql;
+
+  /** Runs work in a transaction of its own and commits when it resolves. */
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+
+  /** The database's own clock in epoch milliseconds, to warn of skew; absent where there is none. */
+  serverTime?(): Promise<number>;
+
+  /** Closes what the driver opened, and only that. */
+  close(): Promise<void>;
+}
