@@ -176,13 +176,13 @@ export type PairSource<Item> =
 /** Callbacks around an iteration. */
 export interface IterationOptions {
   /** Once per chain, before the first item. */
-  onStart?(): void | Promise<void>;
+  onStart?(): unknown;
   /** In every execution whose iteration ended without an error, before it is closed. */
-  onShutdown?(): void | Promise<void>;
+  onShutdown?(): unknown;
   /** Once, when the source is exhausted or was stopped. */
-  onComplete?(): void | Promise<void>;
+  onComplete?(): unknown;
   /** Around every item: call `next` to process it. */
-  aroundIteration?(next: () => Promise<void>, item: unknown): void | Promise<void>;
+  aroundIteration?(next: () => Promise<void>, item: unknown): unknown;
   /** How often to store the cursor: every so many items, or at most every so many milliseconds. */
   readonly checkpointEvery?: { readonly items?: number; readonly ms?: number };
 }
@@ -214,6 +214,15 @@ export type CsvSource =
     | ReadableStream<string>
     | Promise<ReadableStream<Uint8Array>>);
 
+/** What can be iterated again from its start: an array, a set, a map, or a function that makes items. */
+export type ItemSource<Item> =
+  | readonly Item[]
+  | (Iterable<Item> & { readonly next?: never })
+  | (() => MadeItems<Item> | Promise<MadeItems<Item>>);
+
+/** What a function may make to be iterated over; nothing at all is fine too. */
+export type MadeItems<Item> = Iterable<Item> | AsyncIterable<Item> | null | undefined;
+
 /** The cursor of a resumable step, and iteration that keeps it. */
 export interface Iter {
   /** Where to continue: exactly what was last stored; null (or the step's `start`) at first. */
@@ -239,9 +248,7 @@ export interface Iter {
   progress(done: number, total?: number | null, message?: string | null): void;
   /** Iterates over an array, or what a factory makes again each time; the cursor is the next index. */
   over<Item>(
-    source:
-      | readonly Item[]
-      | (() => Iterable<Item> | AsyncIterable<Item> | Promise<Iterable<Item>>),
+    source: ItemSource<Item>,
     fn: (item: Item, index: number) => IterationResult,
     options?: IterationOptions,
   ): Promise<void>;
@@ -283,13 +290,13 @@ export interface Iter {
     fn: (innermost: any, ...outers: any[]) => IterationResult,
     options?: IterationOptions,
   ): Promise<void>;
-  /** Iterates over the rows of CSV, as objects keyed by the header; the cursor is the row's index. */
+  /** Iterates over the rows of CSV, as objects keyed by the header; the cursor is the next index. */
   overCsv(
     source: CsvSource,
     fn: (row: Record<string, string>, index: number) => IterationResult,
     options?: CsvOptions & { readonly batchSize?: never },
   ): Promise<void>;
-  /** Iterates over batches of CSV rows; the cursor is the batch's index. */
+  /** Iterates over batches of CSV rows; the cursor is the next batch's index. */
   overCsv(
     source: CsvSource,
     fn: (rows: readonly Record<string, string>[], index: number) => IterationResult,

@@ -26,7 +26,7 @@ export type ErrorMatcher =
 
 /** A handler that decides about an error with the flow functions it is given. */
 // deno-lint-ignore no-explicit-any -- a handler is written for its own workflow's hero and input
-export type ExceptionHandler = (context: ExceptionContext<any, any>) => void | Promise<void>;
+export type ExceptionHandler = (context: ExceptionContext<any, any>) => unknown;
 
 /** One checked policy. */
 export interface Policy {
@@ -64,15 +64,15 @@ export interface JobOptions {
 // deno-lint-ignore no-explicit-any -- conditions are typed where they are written
 export type Condition = (context: ConditionContext<any, any>) => unknown;
 
-/** The hooks around a step. */
+/** The hooks around a step; what they return is awaited and ignored. */
 // deno-lint-ignore no-explicit-any -- hooks are typed where they are written
 export interface Hooks<Context = StepContext<any, any>> {
   /** Before the body, once the conditions have passed. */
-  beforeStep?(context: Context): void | Promise<void>;
+  beforeStep?(context: Context): unknown;
   /** Around the body: call `next` to run it. */
-  aroundStep?(context: Context, next: () => Promise<void>): void | Promise<void>;
+  aroundStep?(context: Context, next: () => Promise<void>): unknown;
   /** After the body, however it ended, before anything is written. */
-  afterStep?(context: Context): void | Promise<void>;
+  afterStep?(context: Context): unknown;
 }
 
 /** A hero: how its type is called and how one is found. */
@@ -129,11 +129,13 @@ export interface StepDefinition {
   readonly skipIf: Condition | null;
   /** Its own policies; null when the step has none, and the workflow's apply. */
   readonly policies: PolicyLayer | null;
+  /** The policies for a signal that does not come in time; null: as for any error. */
+  readonly timeoutPolicies: PolicyLayer | null;
   /** `onException` as one action, for inspection; null when it is something else. */
   readonly onException: ExceptionAction | null;
   /** The cap of that action; null when it has none. */
   readonly maxReattempts: number | null;
-  /** What to do when a signal does not come in time: as for any error. */
+  /** Queue options of its jobs. */
   readonly jobOptions: JobOptions;
   /** How long the body, or the waiting for a signal, may take, in milliseconds. */
   readonly timeoutMs: number | null;
@@ -154,8 +156,15 @@ export interface StepDefinition {
 }
 
 /** A workflow's definition: what `workflow()` returns, frozen. */
-// deno-lint-ignore no-unused-vars -- carries the types of hero and input to `start`
-export interface WorkflowDefinition<Hero = any, Input = any, StartInput = any> {
+export interface WorkflowDefinition<
+  // deno-lint-ignore no-explicit-any -- a definition of any hero
+  Hero = any,
+  // deno-lint-ignore no-explicit-any -- and of any input, as its steps see it
+  Input = any,
+  // deno-lint-ignore no-explicit-any -- and as `start` takes it
+  StartInput = any,
+  MayProceed extends boolean = boolean,
+> {
   /** Marks what `workflow()` made. */
   readonly kind: "workflow";
   /** The name in the rows. */
@@ -167,7 +176,7 @@ export interface WorkflowDefinition<Hero = any, Input = any, StartInput = any> {
   /** The hero; null: the workflow has none. */
   readonly hero: HeroDefinition<Hero> | null;
   /** Whether steps run when the hero is gone. */
-  readonly mayProceedWithoutHero: boolean;
+  readonly mayProceedWithoutHero: MayProceed;
   /** The conditions before every step: its own and inherited ones. */
   readonly cancelIf: readonly Condition[];
   /** The policies for all steps, own declaration first, then what it extends. */
@@ -182,6 +191,31 @@ export interface WorkflowDefinition<Hero = any, Input = any, StartInput = any> {
   readonly recovery: "reattempt" | "cancel" | null;
   /** How long after its end it is kept, in milliseconds; null: for ever; undefined: as the engine says. */
   readonly retentionMs: number | null | undefined;
+}
+
+/** A step that has a name and nothing else: a tombstone, or a name in a row that the code lacks. */
+export function bareStep(name: string): StepDefinition {
+  return {
+    name,
+    removed: true,
+    run: null,
+    wait: null,
+    waitFor: null,
+    skipIf: null,
+    policies: null,
+    timeoutPolicies: null,
+    onException: null,
+    maxReattempts: null,
+    jobOptions: {},
+    timeoutMs: null,
+    transaction: false,
+    resumable: false,
+    maxIterations: null,
+    maxRuntimeMs: null,
+    start: null,
+    parseCursor: null,
+    sourceLocation: null,
+  };
 }
 
 /** Where each step stands in `allSteps`: a workflow of 10,000 steps is looked up as fast as one of ten. */

@@ -1,0 +1,224 @@
+/**
+ * Rows between the database and `src/state`: which column holds which field, and in what kind.
+ *
+ * @module
+ */
+
+import type {
+  ExecutionRow,
+  ExecutionState,
+  Outcome,
+  Progress,
+  WorkflowRow,
+  WorkflowState,
+} from "../../src/state/records.ts";
+import type { Cause } from "../../src/state/records.ts";
+import type { SignalRow } from "../../src/state/signal.ts";
+import { StoreError } from "../../src/errors.ts";
+import type { SqlRow, SqlValue } from "./client.ts";
+import type { Codec, Column, ColumnKind } from "./dialect.ts";
+
+type FieldValue = string | number | boolean | Date | null;
+
+/** A column, and where its value is found in a row. */
+export interface Field<Row> extends Column {
+  /** The value of this column. */
+  readonly of: (row: Row) => FieldValue;
+}
+
+function field<Row>(name: string, kind: ColumnKind, of: (row: Row) => FieldValue): Field<Row> {
+  return { name, kind, of };
+}
+
+/** The primary key of every table. */
+export const ID: Column = { name: "id", kind: "id" };
+
+/** The columns of a workflow, without its id. */
+export const WORKFLOW_FIELDS: readonly Field<WorkflowRow>[] = [
+  field("name", "text", (row) => row.name),
+  field("hero_type", "text", (row) => row.heroType),
+  field("hero_id", "text", (row) => row.heroId),
+  field("state", "text", (row) => row.state),
+  field("current_step_name", "text", (row) => row.currentStepName),
+  field("next_step_name", "text", (row) => row.nextStepName),
+  field("allow_multiple", "boolean", (row) => row.allowMultiple),
+  field("input", "json", (row) => row.input),
+  field("metadata", "json", (row) => row.metadata),
+  field("job_options", "json", (row) => row.jobOptions),
+  field("traceparent", "text", (row) => row.traceparent),
+  field("started_at", "time", (row) => row.startedAt),
+  field("transitioned_at", "time", (row) => row.transitionedAt),
+  field("created_at", "time", (row) => row.createdAt),
+  field("updated_at", "time", (row) => row.updatedAt),
+];
+
+/** The columns of an execution, without its id. */
+export const EXECUTION_FIELDS: readonly Field<ExecutionRow>[] = [
+  field("workflow_id", "id", (row) => row.workflowId),
+  field("seq", "integer", (row) => row.seq),
+  field("step_name", "text", (row) => row.stepName),
+  field("state", "text", (row) => row.state),
+  field("outcome", "text", (row) => row.outcome),
+  field("cause", "text", (row) => row.cause),
+  field("attempt", "integer", (row) => row.attempt),
+  field("failures", "integer", (row) => row.failures),
+  field("continues_from_id", "id", (row) => row.continuesFromId),
+  field("cursor_value", "json", (row) => row.cursor),
+  field("progress_done", "real", (row) => row.progress?.done ?? null),
+  field("progress_total", "real", (row) => row.progress?.total ?? null),
+  field("progress_message", "text", (row) => row.progress?.message ?? null),
+  field("waiting_for", "text", (row) => row.waitingFor),
+  field("wait_until", "time", (row) => row.waitUntil),
+  field("scheduled_for", "time", (row) => row.scheduledFor),
+  field("wake_at", "time", (row) => row.wakeAt),
+  field("token", "text", (row) => row.token),
+  field("lease_until", "time", (row) => row.leaseUntil),
+  field("worker", "text", (row) => row.worker),
+  field("started_at", "time", (row) => row.startedAt),
+  field("completed_at", "time", (row) => row.completedAt),
+  field("failed_at", "time", (row) => row.failedAt),
+  field("canceled_at", "time", (row) => row.canceledAt),
+  field("skipped_at", "time", (row) => row.skippedAt),
+  field("finished_at", "time", (row) => row.finishedAt),
+  field("error_class", "text", (row) => row.errorClass),
+  field("error_message", "text", (row) => row.errorMessage),
+  field("error_stack", "text", (row) => row.errorStack),
+  field("metadata", "json", (row) => row.metadata),
+  field("job_id", "text", (row) => row.jobId),
+  field("queue", "text", (row) => row.queue),
+  field("priority", "integer", (row) => row.priority),
+  field("created_at", "time", (row) => row.createdAt),
+];
+
+/** The columns of a signal, without its id. */
+export const SIGNAL_FIELDS: readonly Field<SignalRow>[] = [
+  field("workflow_id", "id", (row) => row.workflowId),
+  field("name", "text", (row) => row.name),
+  field("payload", "json", (row) => row.payload),
+  field("idempotency_key", "text", (row) => row.idempotencyKey),
+  field("sent_at", "time", (row) => row.sentAt),
+  field("consumed_by_id", "id", (row) => row.consumedById),
+];
+
+/** The named ones among fields, in the order of the names. */
+export function pick<Row>(fields: readonly Field<Row>[], names: readonly string[]): Field<Row>[] {
+  return names.map((name) => {
+    const found = fields.find((one) => one.name === name);
+    if (found === undefined) throw new TypeError(`No column is called "${name}"`);
+    return found;
+  });
+}
+
+/** The list of columns of a SELECT, the id first. */
+export function columnList(fields: readonly Column[], alias?: string): string {
+  const names = ["id", ...fields.map((one) => one.name)];
+  return names.map((name) => alias === undefined ? name : `${alias}.${name}`).join(", ");
+}
+
+/** The values of a row in the order of the fields, ready for binding. */
+export function valuesOf<Row>(codec: Codec, fields: readonly Field<Row>[], row: Row): SqlValue[] {
+  return fields.map((one) => valueOf(codec, one.kind, one.of(row)));
+}
+
+function valueOf(codec: Codec, kind: ColumnKind, value: FieldValue): SqlValue {
+  if (value === null) return null;
+  if (value instanceof Date) return codec.timeIn(value);
+  if (typeof value === "boolean") return codec.booleanIn(value);
+  if (kind !== "id") return value;
+  const id = codec.idIn(String(value));
+  if (id === null) throw new StoreError("sql", `Cannot store "${value}" as an id: it is none`);
+  return id;
+}
+
+/** The rows' functions for one way of encoding values. */
+export interface RowReader {
+  /** A workflow. */
+  workflow(row: SqlRow): WorkflowRow;
+  /** An execution. */
+  execution(row: SqlRow): ExecutionRow;
+  /** A signal. */
+  signal(row: SqlRow): SignalRow;
+}
+
+/** Makes the functions that read rows. */
+export function rowReader(codec: Codec): RowReader {
+  const time = (value: unknown): Date | null => value === null ? null : codec.timeOut(value);
+  const id = (value: unknown): string | null => value === null ? null : codec.idOut(value);
+  const text = (value: unknown): string | null => value as string | null;
+
+  return {
+    workflow: (row) => ({
+      id: codec.idOut(row.id),
+      name: row.name as string,
+      heroType: text(row.hero_type),
+      heroId: text(row.hero_id),
+      state: row.state as WorkflowState,
+      currentStepName: text(row.current_step_name),
+      nextStepName: text(row.next_step_name),
+      allowMultiple: codec.booleanOut(row.allow_multiple),
+      input: text(row.input),
+      metadata: text(row.metadata),
+      jobOptions: text(row.job_options),
+      traceparent: text(row.traceparent),
+      startedAt: time(row.started_at),
+      transitionedAt: time(row.transitioned_at),
+      createdAt: codec.timeOut(row.created_at),
+      updatedAt: codec.timeOut(row.updated_at),
+    }),
+
+    execution: (row) => ({
+      id: codec.idOut(row.id),
+      workflowId: codec.idOut(row.workflow_id),
+      seq: Number(row.seq),
+      stepName: row.step_name as string,
+      state: row.state as ExecutionState,
+      outcome: row.outcome as Outcome | null,
+      cause: row.cause as Cause | null,
+      attempt: Number(row.attempt),
+      failures: Number(row.failures),
+      continuesFromId: id(row.continues_from_id),
+      cursor: text(row.cursor_value),
+      progress: progressOf(row),
+      waitingFor: text(row.waiting_for),
+      waitUntil: time(row.wait_until),
+      scheduledFor: codec.timeOut(row.scheduled_for),
+      wakeAt: time(row.wake_at),
+      token: text(row.token),
+      leaseUntil: time(row.lease_until),
+      worker: text(row.worker),
+      startedAt: time(row.started_at),
+      completedAt: time(row.completed_at),
+      failedAt: time(row.failed_at),
+      canceledAt: time(row.canceled_at),
+      skippedAt: time(row.skipped_at),
+      finishedAt: time(row.finished_at),
+      errorClass: text(row.error_class),
+      errorMessage: text(row.error_message),
+      errorStack: text(row.error_stack),
+      metadata: text(row.metadata),
+      jobId: text(row.job_id),
+      queue: row.queue as string,
+      priority: Number(row.priority),
+      createdAt: codec.timeOut(row.created_at),
+    }),
+
+    signal: (row) => ({
+      id: codec.idOut(row.id),
+      workflowId: codec.idOut(row.workflow_id),
+      name: row.name as string,
+      payload: text(row.payload),
+      idempotencyKey: text(row.idempotency_key),
+      sentAt: codec.timeOut(row.sent_at),
+      consumedById: id(row.consumed_by_id),
+    }),
+  };
+}
+
+function progressOf(row: SqlRow): Progress | null {
+  if (row.progress_done === null) return null;
+  return {
+    done: Number(row.progress_done),
+    total: row.progress_total === null ? null : Number(row.progress_total),
+    message: row.progress_message as string | null,
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * Announcing: telling the queue what was scheduled.
+ *
+ * How depends on the queue's own word. A queue in the store's database is told inside the
+ * transaction (`beforeCommit`); any other after the commit, and what gets lost in between is found
+ * by the sweep. An announcement that fails never fails the write that it speaks of.
+ *
+ * @module
+ */
+
+import type { WriteOptions } from "../seams/store.ts";
+import type { ExecutionRow, Job } from "../state/records.ts";
+import type { Core } from "./core.ts";
+import { jobOf } from "./plan.ts";
+
+/** The options of a write, with the queue's part in its transaction. */
+export function writeOptions(core: Core, tx?: unknown): WriteOptions {
+  const base = { now: core.now(), ...(tx === undefined ? {} : { tx }) };
+  if (core.queue.commit !== "with-store") return base;
+  return {
+    ...base,
+    beforeCommit: async (inside, jobs) => {
+      const timely = jobs.map((job) => clamped(core, job)).filter((job) => inCycle(core, job));
+      if (timely.length > 0) await core.queue.enqueue(timely, { tx: inside });
+    },
+  };
+}
+
+/** Tells the queue of executions after their commit, unless it was told within. */
+export async function announce(
+  core: Core,
+  executions: readonly (ExecutionRow | null)[],
+): Promise<void> {
+  if (core.queue.commit === "with-store") return;
+  const jobs: Job[] = [];
+  for (const execution of executions) {
+    const job = execution === null || execution.state !== "scheduled" ? null : jobOf(execution);
+    if (job !== null && inCycle(core, job)) jobs.push(clamped(core, job));
+  }
+  await enqueue(core, jobs);
+}
+
+/** Hands jobs to the queue; a failure is logged, because the rows are there and will be found. */
+export async function enqueue(core: Core, jobs: readonly Job[]): Promise<void> {
+  if (jobs.length === 0) return;
+  try {
+    const ids = await core.queue.enqueue(jobs);
+    if (ids !== undefined) {
+      await core.store.noteJobIds(
+        ids.map((jobId, at) => ({ executionId: (jobs[at] as Job).executionId, jobId })),
+      );
+    }
+  } catch (error) {
+    core.log.error("The queue could not be told of scheduled executions; the sweep will find them", {
+      queue: core.queue.name,
+      executionIds: jobs.map((job) => job.executionId),
+      error,
+    });
+  }
+}
+
+/** Under cyclic scheduling only what is due within the current cycle goes to the queue. */
+function inCycle(core: Core, job: Job): boolean {
+  const { cycleMs } = core.settings;
+  return cycleMs === null || core.queue.commit === "none" ||
+    job.runAt.getTime() <= core.clock.now() + cycleMs;
+}
+
+/** A queue that cannot wait as long is asked earlier: the early delivery is enqueued again. */
+function clamped(core: Core, job: Job): Job {
+  const { maxDelayMs } = core.queue;
+  if (maxDelayMs === undefined) return job;
+  const latest = core.clock.now() + maxDelayMs;
+  return job.runAt.getTime() <= latest ? job : { ...job, runAt: new Date(latest) };
+}

@@ -1,0 +1,115 @@
+/**
+ * What the parts of the engine share: the two drivers, the clock, the definitions and the settings.
+ *
+ * @module
+ */
+
+import type { Logger } from "../define/context.ts";
+import type { WorkflowDefinition } from "../define/definition.ts";
+import type { EventBus } from "../observe/events.ts";
+import type { Clock } from "../seams/clock.ts";
+import type { QueueDriver } from "../seams/queue.ts";
+import type { StoreDriver } from "../seams/store.ts";
+import type { Checkpoint, CheckpointAnswer } from "../state/checkpoint.ts";
+import type { Codec } from "../state/codec.ts";
+import type { Finished, FinishResult } from "../state/finish.ts";
+import type { NewWorkflow } from "../state/records.ts";
+import type { Created } from "../seams/store.ts";
+import type { Holdings } from "./holdings.ts";
+import type { Send } from "./settle.ts";
+
+/** What the error reporter is told beside the error. */
+export interface ReportContext {
+  /** The workflow. */
+  readonly workflowId: string;
+  /** Its definition's name. */
+  readonly workflowName: string;
+  /** The execution. */
+  readonly executionId: string;
+  /** The step. */
+  readonly stepName: string;
+  /** The hero's type. */
+  readonly heroType: string | null;
+  /** The hero's id. */
+  readonly heroId: string | null;
+}
+
+/** Hears of errors; what it throws itself is logged and forgotten. */
+export type ReportError = (error: Error, context: ReportContext) => void | Promise<void>;
+
+/** The settings of an engine, with their defaults filled in. */
+export interface Settings {
+  /** How long a claim holds without a heartbeat. */
+  readonly leaseMs: number;
+  /** How often a held claim is renewed. */
+  readonly heartbeatMs: number;
+  /** How often a polling queue looks at the table. */
+  readonly pollMs: number;
+  /** How many steps a worker runs at a time. */
+  readonly concurrency: number;
+  /** The largest cursor in bytes; null: any size. */
+  readonly maxCursorBytes: number | null;
+  /** How many continuations in a row may leave the cursor where it was; null: any number. */
+  readonly maxUnchangedContinuations: number | null;
+  /** The longest run of a resumable step's execution, for all steps; null: no limit. */
+  readonly maxRuntimeMs: number | null;
+  /** How long a continuation waits by default. */
+  readonly resumeDelayMs: number;
+  /** What to do with a step whose worker died. */
+  readonly recovery: "reattempt" | "cancel";
+  /** How long past its time a job counts as lost. */
+  readonly lostJobMs: number;
+  /** How long after its end a workflow is kept; null: for ever. */
+  readonly retentionMs: number | null;
+  /** How often a worker runs housekeeping; null: never by itself. */
+  readonly housekeepingMs: number | null;
+  /** Jobs due later than this are left to `cycle()`; null: every job is enqueued at once. */
+  readonly cycleMs: number | null;
+}
+
+/** The engine's inside. */
+export interface Core {
+  /** The database. */
+  readonly store: StoreDriver;
+  /** The job queue. */
+  readonly queue: QueueDriver;
+  /** The time. */
+  readonly clock: Clock;
+  /** Cursors, inputs and payloads to text and back. */
+  readonly codec: Codec;
+  /** The definitions by name. */
+  readonly definitions: ReadonlyMap<string, WorkflowDefinition>;
+  /** The settings. */
+  readonly settings: Settings;
+  /** Everything that happens. */
+  readonly events: EventBus;
+  /** The injected logger, made safe. */
+  readonly log: Logger;
+  /** The injected error reporter, made safe. */
+  readonly report: ReportError;
+  /** This process in the rows: unique per start, so that nobody takes over by name. */
+  readonly workerId: string;
+  /** The claims that are held now. */
+  readonly holdings: Holdings;
+  /** Closes an execution, together with others of the same moment. */
+  readonly finish: Send<Finished, FinishResult>;
+  /** Stores a position, together with others of the same moment. */
+  readonly checkpoint: Send<Checkpoint, CheckpointAnswer>;
+  /** Inserts a workflow, together with others of the same moment. */
+  readonly create: Send<NewWorkflow, Created>;
+  /** The workers of this engine that poll the table: what they look after is not lost. */
+  readonly pollers: Set<object>;
+  /** The instant, as a Date. */
+  now(): Date;
+  /** A token that was never used. */
+  token(): string;
+}
+
+/** How long after its due time a row is looked at, by the queue's own word about lost jobs. */
+export function graceMs(core: Pick<Core, "queue" | "settings">, tx?: unknown): number {
+  // In the caller's transaction the commit is invisible, so such a row is the sweep's at once.
+  if (core.queue.commit === "none" || (core.queue.commit === "after-store" && tx !== undefined)) {
+    return 0;
+  }
+  return core.settings.lostJobMs;
+}

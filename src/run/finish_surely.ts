@@ -1,0 +1,53 @@
+/**
+ * Finishing surely: the body has run, so its end must reach the store if that is possible at all.
+ *
+ * A store that is away for a moment is asked again with a growing wait, as long as the claim can
+ * still be ours. When an answer was lost on the way, the write may have happened: a second try is
+ * then told "lost", and the row itself says whether it was our own write.
+ *
+ * @module
+ */
+
+import { wait } from "../seams/clock.ts";
+import type { Finished, FinishResult } from "../state/finish.ts";
+import type { Core } from "./core.ts";
+
+const FIRST_WAIT_MS = 50;
+const LONGEST_WAIT_MS = 2_000;
+
+/** Writes a finish, retrying until the lease must have ended; rejects with the store's last error. */
+export async function finishSurely(core: Core, finished: Finished): Promise<FinishResult> {
+  const giveUpAt = core.clock.now() + core.settings.leaseMs;
+  let waitMs = FIRST_WAIT_MS;
+  let failed = false;
+  while (true) {
+    try {
+      const result = await core.finish(finished);
+      return failed && result.kind === "lost" ? await ownWrite(core, finished) : result;
+    } catch (error) {
+      failed = true;
+      core.log.warn("The end of an execution could not be written; it is tried again", {
+        executionId: finished.executionId,
+        error,
+      });
+      if (core.clock.now() + waitMs >= giveUpAt) throw error;
+      await wait(core.clock, waitMs);
+      waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+    }
+  }
+}
+
+/** Whether the row was closed by this very finish, whose answer got lost. */
+async function ownWrite(core: Core, finished: Finished): Promise<FinishResult> {
+  const [workflow, execution, active] = await Promise.all([
+    core.store.get(finished.workflowId),
+    core.store.getExecution(finished.executionId),
+    core.store.active(finished.workflowId),
+  ]);
+  const ours = workflow !== null && execution !== null && execution.worker === core.workerId &&
+    execution.state === finished.closing.state && execution.outcome === finished.closing.outcome;
+  if (!ours) return { kind: "lost" };
+  const next = active !== null && active.seq === execution.seq + 1 ? active : null;
+  const heldByUs = next !== null && next.token === (finished.next?.hold?.token ?? null);
+  return { kind: "done", workflow, execution, next: heldByUs ? next : null };
+}

@@ -1,0 +1,89 @@
+/**
+ * Putting back: this process has no definition for a workflow it claimed.
+ *
+ * During a rolling deploy that is ordinary: a newer process has it. So the execution goes back with
+ * a growing wait a bounded number of times, and only then is the workflow paused with the reason.
+ *
+ * @module
+ */
+
+import { WorkflowNotDefinedError } from "../errors.ts";
+import type { Claimed } from "../state/claim.ts";
+import type { Finished } from "../state/finish.ts";
+import { mergeMetadata, metadataOf } from "../state/metadata.ts";
+import type { NewExecution } from "../state/records.ts";
+import { storedError } from "../state/stored_error.ts";
+import { announce } from "./announce.ts";
+import { type Core, graceMs } from "./core.ts";
+import { finishSurely } from "./finish_surely.ts";
+import type { Performed } from "./perform.ts";
+import { reportContext, scopeLogger } from "./step_scope.ts";
+
+/** How often an execution is put back before its workflow is paused. */
+export const MAX_PUT_BACKS = 10;
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 60_000;
+
+/** Puts an execution back for a process that has its definition, or pauses the workflow. */
+export async function putBack(core: Core, claimed: Claimed): Promise<Performed> {
+  const { workflow, execution } = claimed;
+  const tries = putBacksOf(execution.metadata) + 1;
+  const error = new WorkflowNotDefinedError({ workflowName: workflow.name, workflowId: workflow.id });
+  const log = scopeLogger(core, workflow, execution);
+  const givesUp = tries > MAX_PUT_BACKS;
+  log.warn(givesUp ? `${error.message}; the workflow is paused` : `${error.message}; put back`, { tries });
+  const base = {
+    executionId: execution.id,
+    workflowId: workflow.id,
+    token: execution.token as string,
+    keepCursor: true,
+    bodyStarted: false,
+    nextStepName: execution.stepName,
+  };
+  const finished: Finished = givesUp
+    ? {
+      ...base,
+      closing: { state: "failed", outcome: "failed", cause: "recovery" },
+      error: storedError(error),
+      metadata: execution.metadata,
+      workflowState: "paused",
+      next: null,
+    }
+    : {
+      ...base,
+      closing: { state: "completed", outcome: "reattempted", cause: "recovery" },
+      error: null,
+      metadata: mergeMetadata(execution.metadata, { reattemptReason: "workflow_not_defined" }),
+      workflowState: "ready",
+      next: later(core, claimed, tries),
+    };
+  const result = await finishSurely(core, finished);
+  if (result.kind === "lost") return { error: null, execution: null, next: null };
+  await announce(core, [result.next]);
+  if (givesUp) await core.report(error, reportContext(claimed));
+  return { error: givesUp ? error : null, execution: result.execution, next: null };
+}
+
+function later(core: Core, { execution }: Claimed, tries: number): NewExecution {
+  const waitMs = Math.min(FIRST_WAIT_MS * 2 ** (tries - 1), LONGEST_WAIT_MS);
+  return {
+    stepName: execution.stepName,
+    scheduledFor: new Date(core.clock.now() + waitMs),
+    graceMs: graceMs(core),
+    attempt: execution.attempt,
+    failures: execution.failures,
+    continuesFromId: execution.continuesFromId,
+    cursor: execution.cursor,
+    waitingFor: null,
+    waitUntil: null,
+    metadata: mergeMetadata(execution.metadata, { putBacks: tries }),
+    queue: execution.queue,
+    priority: execution.priority,
+    hold: null,
+  };
+}
+
+function putBacksOf(metadata: string | null): number {
+  const { putBacks } = metadataOf(metadata);
+  return typeof putBacks === "number" ? putBacks : 0;
+}

@@ -1,0 +1,251 @@
+/**
+ * Running a step: from a claim to a result.
+ *
+ * 1. Load the hero; without one the workflow is canceled, unless it may proceed.
+ * 2. Evaluate the conditions: any `cancelIf` cancels, `skipIf` skips, before anything of the step ran.
+ * 3. Call the hooks and the body. It returns, throws, calls a flow function, stops at a checkpoint,
+ *    or runs out of time.
+ *
+ * No lock is held and no transaction is open meanwhile (save for the store's own transaction of a
+ * step that asked for one). What comes out is one result; what it means is decided elsewhere.
+ *
+ * @module
+ */
+
+import type { ConditionContext, StepContext } from "../define/context.ts";
+import type { Hooks } from "../define/definition.ts";
+import { StepConfigurationError, StepInterruptedError, StepTimeoutError } from "../errors.ts";
+import type { ErrorPhase, FlowRequest } from "../state/decide.ts";
+import { toError } from "../state/stored_error.ts";
+import { createFlow, type Flow, isFlowSignal, type Request } from "./flow.ts";
+import { iterOf } from "./iter_scope.ts";
+import { conditionContext, eventOf, idsOf, stepContext, type StepScope } from "./step_scope.ts";
+
+/** What running a step came to, errors still to be handled. */
+export type Ran =
+  | { readonly kind: "completed" }
+  | { readonly kind: "flow"; readonly flow: FlowRequest }
+  | { readonly kind: "interrupted"; readonly reason: string; readonly waitMs: number }
+  | { readonly kind: "precondition"; readonly action: "skip" | "cancel"; readonly why: string }
+  | {
+    readonly kind: "error";
+    readonly phase: ErrorPhase;
+    readonly error: Error;
+    readonly context: ConditionContext | null;
+  }
+  /** The claim is somebody else's: drop everything quietly. */
+  | { readonly kind: "lost" };
+
+/** Runs a step; `tx` is the open transaction of a step that asked for one. */
+export async function runStep(scope: StepScope, tx?: unknown): Promise<Ran> {
+  const prepared = await prepare(scope);
+  if (prepared.kind !== "ready") return prepared;
+  const startedAt = scope.core.clock.now();
+  const ran = await runBody(scope, prepared.context, tx);
+  emitStep(scope, ran, scope.core.clock.now() - startedAt);
+  return ran;
+}
+
+type Prepared = { kind: "ready"; context: ConditionContext } | Exclude<Ran, { kind: "lost" }>;
+
+async function prepare(scope: StepScope): Promise<Prepared> {
+  const { core, step } = scope;
+  const startedAt = core.clock.now();
+  const prepared = await evaluate(scope);
+  if (core.events.has("precondition")) {
+    core.events.emit("precondition", {
+      ...idsOf(scope),
+      durationMs: core.clock.now() - startedAt,
+      outcome: outcomeOf(prepared),
+      ...(prepared.kind === "error" ? { error: prepared.error } : {}),
+      ...(step.resumable ? { resumable: true } : {}),
+    });
+  }
+  return prepared;
+}
+
+function outcomeOf(prepared: Prepared): "passed" | "skipped" | "canceled" | "exception" {
+  if (prepared.kind === "precondition") return prepared.action === "skip" ? "skipped" : "canceled";
+  return prepared.kind === "error" ? "exception" : "passed";
+}
+
+async function evaluate(scope: StepScope): Promise<Prepared> {
+  const { definition, step, execution } = scope;
+  if (step.removed) return { kind: "precondition", action: "skip", why: "removed_step" };
+  let context: ConditionContext | null = null;
+  let phase: ErrorPhase = "prepare";
+  try {
+    const hero = await loadHero(scope);
+    if (hero === GONE) return { kind: "precondition", action: "cancel", why: "hero_gone" };
+    context = conditionContext(scope, hero);
+    scope.conditions = context;
+    phase = "condition";
+    for (const condition of definition.cancelIf) {
+      if (await condition(context)) {
+        return { kind: "precondition", action: "cancel", why: "cancel_if" };
+      }
+    }
+    if (step.skipIf !== null && await step.skipIf(context)) {
+      return { kind: "precondition", action: "skip", why: "skip_if" };
+    }
+    if (execution.waitingFor !== null) {
+      throw new StepTimeoutError(step.name, step.timeoutMs ?? 0);
+    }
+    refuseMismatch(scope);
+    return { kind: "ready", context };
+  } catch (thrown) {
+    return { kind: "error", phase, error: toError(thrown), context };
+  }
+}
+
+const GONE: unique symbol = Symbol("the hero is gone");
+
+async function loadHero({ definition, workflow }: StepScope): Promise<unknown> {
+  const { hero } = definition;
+  if (hero === null) return null;
+  if (workflow.heroId !== null && workflow.heroType !== hero.type) {
+    throw new StepConfigurationError(
+      `Cannot load the hero of workflow ${workflow.id}: its type is "${workflow.heroType}", ` +
+        `but "${definition.name}" is defined for "${hero.type}"`,
+    );
+  }
+  const loaded = workflow.heroId === null ? null : await hero.load(workflow.heroId);
+  if (loaded !== null && loaded !== undefined) return loaded;
+  return definition.mayProceedWithoutHero ? null : GONE;
+}
+
+/** A row that was written for the other kind of step is not guessed about. */
+function refuseMismatch({ step, execution }: StepScope): void {
+  if (step.resumable || execution.cursor === null) return;
+  throw new StepConfigurationError(
+    `Step "${step.name}" has a stored cursor but is not resumable any more; ` +
+      `make it resumable again, or resume the workflow at another step with resumeAt()`,
+    { stepName: step.name },
+  );
+}
+
+async function runBody(
+  scope: StepScope,
+  conditions: ConditionContext,
+  tx: unknown,
+): Promise<Ran> {
+  const { core, step, execution, held, log } = scope;
+  const flow = createFlow({ resumable: step.resumable, log });
+  let context: StepContext | null = null;
+  try {
+    const parts: Record<string, unknown> = {};
+    if (step.transaction) parts.tx = tx;
+    if (step.waitFor !== null) parts.event = eventOf(core, execution);
+    const iteration = step.resumable ? iterOf(scope, flow) : null;
+    if (iteration !== null) parts.iter = iteration.iter;
+    context = stepContext(conditions, flow, parts);
+    const body = wrapInHooks(scope, context);
+    await (step.timeoutMs === null || step.waitFor !== null
+      ? body()
+      : withTimeout(scope, step.timeoutMs, body));
+    await iteration?.settle();
+    return resultOf(flow.request());
+  } catch (thrown) {
+    if (isFlowSignal(thrown)) return resultOf(flow.request());
+    return failedWith(toError(thrown), scope, flow, context ?? conditions);
+  } finally {
+    flow.close();
+    if (held.stopReason instanceof StepInterruptedError && held.stopReason.reason === "lost_lease") {
+      log.warn("The claim on this execution was lost while its body ran; its result is dropped");
+    }
+  }
+}
+
+/** An error wins over a flow request that was made before it; giving up when asked to is no error. */
+function failedWith(
+  error: Error,
+  { held, log }: StepScope,
+  flow: Flow,
+  context: ConditionContext,
+): Ran {
+  const request = flow.request();
+  if (request !== null) {
+    log.warn(`The body threw after ${request.action}(); the error counts`, { error });
+  }
+  const reason = held.stopReason;
+  if (reason instanceof StepInterruptedError) {
+    if (reason.reason === "lost_lease") return { kind: "lost" };
+    if (isAbort(error, reason)) return { kind: "interrupted", reason: reason.reason, waitMs: 0 };
+  }
+  return { kind: "error", phase: "body", error, context };
+}
+
+function isAbort(error: Error, reason: Error): boolean {
+  return error === reason || error.name === "AbortError" || error.cause === reason;
+}
+
+function resultOf(request: Request | null): Ran {
+  if (request === null) return { kind: "completed" };
+  return request.action === "interrupt"
+    ? { kind: "interrupted", reason: request.reason, waitMs: request.waitMs }
+    : { kind: "flow", flow: request };
+}
+
+/** The body inside its hooks: inherited hooks outermost, after-hooks however the body ended. */
+function wrapInHooks(scope: StepScope, context: StepContext): () => Promise<void> {
+  const { step, definition } = scope;
+  const body = async (): Promise<void> => void await step.run?.(context);
+  return definition.hooks.reduceRight<() => Promise<void>>(
+    (inner, hooks) => () => hooked(hooks, context, inner),
+    body,
+  );
+}
+
+async function hooked(
+  hooks: Hooks,
+  context: StepContext,
+  inner: () => Promise<void>,
+): Promise<void> {
+  await hooks.beforeStep?.(context);
+  try {
+    if (hooks.aroundStep === undefined) await inner();
+    else await hooks.aroundStep(context, inner);
+  } finally {
+    await hooks.afterStep?.(context);
+  }
+}
+
+/** Past its limit a body is told by its signal, and no longer waited for. */
+async function withTimeout(
+  { core, step, held, log }: StepScope,
+  limitMs: number,
+  body: () => Promise<void>,
+): Promise<void> {
+  const running = body();
+  await new Promise<void>((resolve, reject) => {
+    const timer = core.clock.setTimeout(() => {
+      const error = new StepTimeoutError(step.name, limitMs);
+      held.stop(error);
+      running.catch((late) => log.debug("The body ended after its timeout", { error: late }));
+      reject(error);
+    }, limitMs);
+    running.then(resolve, reject).finally(() => core.clock.clearTimeout(timer));
+  });
+}
+
+function emitStep(scope: StepScope, ran: Ran, durationMs: number): void {
+  const { core, step } = scope;
+  if (ran.kind === "lost" || !core.events.has("step")) return;
+  const base = { ...idsOf(scope), durationMs, ...(step.resumable ? { resumable: true } : {}) };
+  switch (ran.kind) {
+    case "completed":
+      return core.events.emit("step", { ...base, outcome: "completed" });
+    case "error":
+      return core.events.emit("step", { ...base, outcome: "exception", error: ran.error });
+    case "interrupted": {
+      const outcome = ran.reason === "suspend" ? "suspend" : "interrupted";
+      return core.events.emit("step", { ...base, outcome, reason: ran.reason, waitMs: ran.waitMs });
+    }
+    case "flow": {
+      const { action } = ran.flow;
+      return core.events.emit("step", { ...base, outcome: action === "finish" ? "finished" : action });
+    }
+    case "precondition":
+      return;
+  }
+}

@@ -1,0 +1,239 @@
+/**
+ * The worker: free slots on one side, due executions on the other.
+ *
+ * With a queue that has no jobs of its own (`none`), every hint makes the worker claim as many due
+ * executions as it has free slots. With any other queue it claims what is delivered, and from time
+ * to time sweeps: whatever nobody looks after (a lost job, an ended lease) has a `wakeAt` in the
+ * past and is found by the same index.
+ *
+ * A slot that finished a step goes on with the next one in process, until its fairness budget is
+ * used up; then the slot is given back and the execution takes its turn like any other.
+ *
+ * @module
+ */
+
+import { wait } from "../seams/clock.ts";
+import type { Claimed } from "../state/claim.ts";
+import type { Job, NewExecution } from "../state/records.ts";
+import type { Core } from "./core.ts";
+import { claimJobs } from "./deliver.ts";
+import { shutDown } from "./holdings.ts";
+import { housekeep } from "./housekeeping.ts";
+import { whole } from "./options.ts";
+import { perform } from "./perform.ts";
+
+/** What a worker may be told. */
+export interface WorkOptions {
+  /** How many steps it runs at a time; default: the engine's. */
+  readonly concurrency?: number;
+  /** The queues it serves; default: all. */
+  readonly queues?: readonly string[];
+  /** Stops it when aborted. */
+  readonly signal?: AbortSignal;
+  /** How long `stop` waits for plain steps before it hands them back; default 10 seconds. */
+  readonly graceMs?: number;
+}
+
+/** A running worker. */
+export interface Worker extends AsyncDisposable {
+  /** How many steps run now. */
+  readonly running: number;
+  /** Stops claiming, asks the bodies to stop, waits for them, and hands back what did not end. */
+  stop(): Promise<void>;
+  /** Resolves when it has stopped. */
+  readonly stopped: Promise<void>;
+  /** Resolves when nothing runs and nothing is being claimed. */
+  idle(): Promise<void>;
+}
+
+/** How many steps a slot may run in a row before others get their turn. */
+const BUDGET_STEPS = 100;
+/** And for how long. */
+const BUDGET_MS = 1_000;
+const DEFAULT_GRACE_MS = 10_000;
+
+/** Starts a worker. */
+export function createWorker(core: Core, options: WorkOptions = {}): Worker {
+  const concurrency = whole(options.concurrency ?? core.settings.concurrency, "concurrency");
+  const queues = options.queues === undefined ? undefined : [...options.queues];
+  const stopping = new AbortController();
+  const owner = {};
+  const polls = core.queue.commit === "none";
+  let running = 0;
+  let claiming = 0;
+  let pumpAgain = false;
+  let waiters: (() => void)[] = [];
+
+  const serves = (queue: string): boolean => queues === undefined || queues.includes(queue);
+
+  function changed(): void {
+    const woken = waiters;
+    waiters = [];
+    for (const wake of woken) wake();
+  }
+
+  const change = (): Promise<void> => new Promise((resolve) => waiters.push(resolve));
+
+  /** Runs an execution and, while the budget lasts, what follows it. */
+  async function occupy(first: Claimed, jobLost: boolean): Promise<void> {
+    running++;
+    const startedAt = core.clock.now();
+    let steps = 0;
+    const mayContinue = (next: NewExecution): boolean =>
+      !stopping.signal.aborted && serves(next.queue) && steps < BUDGET_STEPS &&
+      core.clock.now() - startedAt < BUDGET_MS;
+    try {
+      let claimed: Claimed | null = first;
+      while (claimed !== null) {
+        steps++;
+        const lost: boolean = jobLost && steps === 1;
+        claimed = (await perform(core, claimed, { mayContinue, owner, jobLost: lost })).next;
+      }
+    } catch (error) {
+      core.log.error("An execution could not be brought to its end; its lease will be recovered", {
+        workflowId: first.workflow.id,
+        error,
+      });
+    } finally {
+      running--;
+      changed();
+      if (polls) void pump();
+    }
+  }
+
+  /** Claims whatever is due, as long as there are slots and there is work. */
+  async function pump(): Promise<void> {
+    if (claiming > 0) {
+      pumpAgain = true;
+      return;
+    }
+    claiming++;
+    try {
+      do {
+        pumpAgain = false;
+        const free = concurrency - running;
+        if (free <= 0 || stopping.signal.aborted) break;
+        const claims = await core.store.claimDue({
+          now: core.now(),
+          token: core.token(),
+          leaseMs: core.settings.leaseMs,
+          worker: core.workerId,
+          limit: free,
+          queues,
+        });
+        for (const claim of claims) void occupy(claim, !polls && claim.from === "scheduled");
+        if (claims.length === free) pumpAgain = true;
+      } while (pumpAgain);
+    } catch (error) {
+      core.log.error("Due executions could not be claimed; the next look tries again", { error });
+    } finally {
+      claiming--;
+      changed();
+    }
+  }
+
+  /** Takes over what a queue delivered, once there is a slot for it. */
+  async function deliver(jobs: readonly Job[]): Promise<void> {
+    if (jobs.length === 0) return await pump();
+    const wanted = jobs.filter((job) => serves(job.queue));
+    for (let at = 0; at < wanted.length && !stopping.signal.aborted;) {
+      while (running >= concurrency && !stopping.signal.aborted) await change();
+      const batch = wanted.slice(at, at + Math.max(1, concurrency - running));
+      at += batch.length;
+      claiming++;
+      try {
+        for (const claim of await claimJobs(core, batch)) void occupy(claim, false);
+      } catch (error) {
+        core.log.error("Delivered jobs could not be claimed; the sweep will find them", { error });
+      } finally {
+        claiming--;
+        changed();
+      }
+    }
+  }
+
+  /** Finds what nobody looks after; a polling queue does so with every look. */
+  async function sweepAndTidy(): Promise<void> {
+    const everyMs = Math.max(core.settings.pollMs, Math.ceil(core.settings.leaseMs / 6));
+    let tidyAt = core.clock.now() + (core.settings.housekeepingMs ?? Infinity);
+    while (!stopping.signal.aborted) {
+      await wait(core.clock, everyMs, stopping.signal);
+      if (stopping.signal.aborted) return;
+      if (!polls) await pump();
+      if (core.clock.now() >= tidyAt) {
+        tidyAt = core.clock.now() + (core.settings.housekeepingMs ?? Infinity);
+        await housekeep(core).catch((error) => core.log.error("Housekeeping failed", { error }));
+      }
+    }
+  }
+
+  async function idle(): Promise<void> {
+    while (running > 0 || claiming > 0) await change();
+  }
+
+  async function live(): Promise<void> {
+    await warnOfSkew(core);
+    const listening = core.queue.listen(deliver, {
+      signal: stopping.signal,
+      clock: core.clock,
+      pollMs: core.settings.pollMs,
+      queues,
+    }).catch((error) => core.log.error("The queue stopped listening", { error }));
+    // An in-process queue has no sweep of its own: its timers are the engine's own hints.
+    if (core.queue.inProcess) await aborted(stopping.signal);
+    else await sweepAndTidy();
+    await listening;
+    await idle();
+    core.pollers.delete(owner);
+  }
+
+  async function stop(): Promise<void> {
+    if (!stopping.signal.aborted) {
+      stopping.abort(shutDown());
+      changed();
+      for (const held of core.holdings.of(owner)) held.stop(shutDown());
+      const patience = new AbortController();
+      const over = wait(core.clock, options.graceMs ?? DEFAULT_GRACE_MS, patience.signal);
+      await Promise.race([idle(), over]);
+      patience.abort();
+      for (const held of core.holdings.of(owner)) held.abandon();
+    }
+    await stopped;
+  }
+
+  if (polls) core.pollers.add(owner);
+  const stopped = live();
+  if (options.signal?.aborted) void stop();
+  else options.signal?.addEventListener("abort", () => void stop(), { once: true });
+  return {
+    get running() {
+      return running;
+    },
+    stop,
+    stopped,
+    idle,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+const MAX_SKEW_MS = 1_000;
+
+async function warnOfSkew(core: Core): Promise<void> {
+  if (core.store.serverTime === undefined) return;
+  try {
+    const skewMs = core.clock.now() - await core.store.serverTime();
+    if (Math.abs(skewMs) <= MAX_SKEW_MS) return;
+    core.log.warn("This machine's clock and the database's differ; due times follow this machine's", {
+      skewMs,
+    });
+  } catch (error) {
+    core.log.debug("The database's clock could not be read", { error });
+  }
+}
