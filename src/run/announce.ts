@@ -3,15 +3,15 @@
  *
  * How depends on the queue's own word. A queue in the store's database is told inside the
  * transaction (`beforeCommit`); any other after the commit, and what gets lost in between is found
- * by the sweep. An announcement that fails never fails the write that it speaks of.
+ * by the sweep. An announcement that fails never fails the write that it speaks of; only a queue
+ * that runs jobs in the very call (`inProcess`) hands on what a body threw.
  *
  * @module
  */
 
 import type { WriteOptions } from "../seams/store.ts";
-import type { ExecutionRow, Job } from "../state/records.ts";
+import type { Job } from "../state/records.ts";
 import type { Core } from "./core.ts";
-import { jobOf } from "./plan.ts";
 
 /** The options of a write, with the queue's part in its transaction. */
 export function writeOptions(core: Core, tx?: unknown): WriteOptions {
@@ -20,43 +20,44 @@ export function writeOptions(core: Core, tx?: unknown): WriteOptions {
   return {
     ...base,
     beforeCommit: async (inside, jobs) => {
-      const timely = jobs.map((job) => clamped(core, job)).filter((job) => inCycle(core, job));
+      const timely = timelyJobs(core, jobs);
       if (timely.length > 0) await core.queue.enqueue(timely, { tx: inside });
     },
   };
 }
 
-/** Tells the queue of executions after their commit, unless it was told within. */
-export async function announce(
-  core: Core,
-  executions: readonly (ExecutionRow | null)[],
-): Promise<void> {
+/** Tells the queue of jobs after their commit, unless it was told within. */
+export async function announce(core: Core, jobs: readonly (Job | null)[]): Promise<void> {
   if (core.queue.commit === "with-store") return;
-  const jobs: Job[] = [];
-  for (const execution of executions) {
-    const job = execution === null || execution.state !== "scheduled" ? null : jobOf(execution);
-    if (job !== null && inCycle(core, job)) jobs.push(clamped(core, job));
-  }
-  await enqueue(core, jobs);
+  await enqueue(core, jobs.filter((job) => job !== null));
 }
 
 /** Hands jobs to the queue; a failure is logged, because the rows are there and will be found. */
 export async function enqueue(core: Core, jobs: readonly Job[]): Promise<void> {
-  if (jobs.length === 0) return;
+  const timely = timelyJobs(core, jobs);
+  if (timely.length === 0) return;
   try {
-    const ids = await core.queue.enqueue(jobs);
-    if (ids !== undefined) {
-      await core.store.noteJobIds(
-        ids.map((jobId, at) => ({ executionId: (jobs[at] as Job).executionId, jobId })),
-      );
-    }
+    const ids = await core.queue.enqueue(timely);
+    if (ids === undefined) return;
+    await core.store.noteJobIds(
+      ids.map((jobId, at) => ({ executionId: (timely[at] as Job).executionId, jobId })),
+    );
   } catch (error) {
-    core.log.error("The queue could not be told of scheduled executions; the sweep will find them", {
-      queue: core.queue.name,
-      executionIds: jobs.map((job) => job.executionId),
-      error,
-    });
+    if (core.queue.inProcess) throw error;
+    core.log.error(
+      "The queue could not be told of scheduled executions; the sweep will find them",
+      {
+        queue: core.queue.name,
+        executionIds: timely.map((job) => job.executionId),
+        error,
+      },
+    );
   }
+}
+
+/** The jobs that this queue can take now, none of them further away than it can wait. */
+function timelyJobs(core: Core, jobs: readonly Job[]): Job[] {
+  return jobs.filter((job) => inCycle(core, job)).map((job) => clamped(core, job));
 }
 
 /** Under cyclic scheduling only what is due within the current cycle goes to the queue. */

@@ -19,7 +19,7 @@ import {
 import type { Command } from "../state/command.ts";
 import { isOngoing, type WorkflowRow } from "../state/records.ts";
 import type { SignalRow } from "../state/signal.ts";
-import { announce, enqueue, writeOptions } from "./announce.ts";
+import { announce, writeOptions } from "./announce.ts";
 import { type Core, graceMs } from "./core.ts";
 import { stoppedFromOutside } from "./holdings.ts";
 import { type PlanBase, planNow, planStep } from "./plan.ts";
@@ -87,7 +87,7 @@ export async function command(
             const stop = what.action === "pause" ? "paused" : "canceled";
             core.holdings.interrupt(row.id, stoppedFromOutside(stop));
           }
-          await announce(core, [result.announce]);
+          await announce(core, [result.job]);
         }
         if (what.action !== "perform") {
           core.events.emit("workflow", {
@@ -111,7 +111,9 @@ function refusal(action: string, refused: { state: string; running: boolean }): 
     cancel: "a finished or canceled workflow has ended for good",
     perform: "only a ready workflow can be performed by hand; resume it first",
   };
-  const running = refused.running && refused.state !== "performing" ? " whose step is still running" : "";
+  const running = refused.running && refused.state !== "performing"
+    ? " whose step is still running"
+    : "";
   return new InvalidStateError(
     `Cannot ${verb} a ${refused.state} workflow${running}: ${wanted[verb]}`,
     { state: refused.state },
@@ -139,7 +141,9 @@ function planBase(core: Core, row: WorkflowRow, tx?: unknown): PlanBase {
 export async function planResume(core: Core, row: WorkflowRow, tx?: unknown): Promise<Command> {
   const expected = row.nextStepName;
   const base = { kind: "resume", expected, graceMs: graceMs(core, tx) } as const;
-  if (row.state !== "paused" || expected === null) return { ...base, fresh: null, resumable: false };
+  if (row.state !== "paused" || expected === null) {
+    return { ...base, fresh: null, resumable: false };
+  }
   const definition = definitionOf(core, row);
   const step = stepNamed(definition, expected);
   if (step === null) throw notDefined(definition, row, expected);
@@ -159,7 +163,8 @@ export async function planSkip(core: Core, row: WorkflowRow, tx?: unknown): Prom
   const following = nextOf(definition, expected);
   const next = following === null
     ? null
-    : await planStep(following, planBase(core, row, tx), () => outsideContext(core, definition, row));
+    : await planStep(following, planBase(core, row, tx), () =>
+      outsideContext(core, definition, row));
   return { kind: "skip", expected, next };
 }
 
@@ -219,7 +224,9 @@ export async function sendSignal(
   const { tx, idempotencyKey } = what.options;
   const result = await core.store.signal(row.id, {
     name: what.name,
-    payload: what.payload === undefined || what.payload === null ? null : core.codec.encode(what.payload),
+    payload: what.payload === undefined || what.payload === null
+      ? null
+      : core.codec.encode(what.payload),
     idempotencyKey: idempotencyKey ?? null,
     graceMs: graceMs(core, tx),
   }, writeOptions(core, tx));
@@ -234,11 +241,7 @@ export async function sendSignal(
     case "known":
       return signalRecord(core, result.signal);
     case "stored":
-      if (result.woke !== null && tx === undefined && core.queue.commit !== "with-store") {
-        const { id, queue, priority, scheduledFor } = result.woke;
-        const runAt = new Date(Math.max(scheduledFor.getTime(), core.clock.now()));
-        await enqueue(core, [{ executionId: id, runAt, queue, priority }]);
-      }
+      if (tx === undefined) await announce(core, [result.job]);
       return signalRecord(core, result.signal);
   }
 }

@@ -78,7 +78,7 @@ export interface Core {
   /** Cursors, inputs and payloads to text and back. */
   readonly codec: Codec;
   /** The definitions by name. */
-  readonly definitions: ReadonlyMap<string, WorkflowDefinition>;
+  readonly definitions: Map<string, WorkflowDefinition>;
   /** The settings. */
   readonly settings: Settings;
   /** Everything that happens. */

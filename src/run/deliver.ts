@@ -10,7 +10,7 @@
 
 import { wait } from "../seams/clock.ts";
 import type { Claim, Claimed } from "../state/claim.ts";
-import type { Job } from "../state/records.ts";
+import { DEFAULT_QUEUE, type Job } from "../state/records.ts";
 import { enqueue } from "./announce.ts";
 import type { Core } from "./core.ts";
 
@@ -69,13 +69,12 @@ async function enqueueEarly(
   const again: Job[] = [];
   for (const [at, one] of claims.entries()) {
     if (one.kind !== "early" || one.runAt === null) continue;
-    const job = jobs.find(({ executionId }) => executionId === ids[at]);
-    again.push({
-      executionId: ids[at] as string,
-      runAt: one.runAt,
-      queue: job?.queue ?? "default",
-      priority: job?.priority ?? 0,
-    });
+    const executionId = ids[at] as string;
+    // A caller that has only the id leaves the queue's name and the priority to the row.
+    const given = jobs.find((job) => job.executionId === executionId);
+    const known = given?.queue === undefined ? await core.store.getExecution(executionId) : given;
+    const { queue = DEFAULT_QUEUE, priority = 0 } = known ?? {};
+    again.push({ executionId, runAt: one.runAt, queue, priority });
   }
   await enqueue(core, again);
 }

@@ -9,6 +9,7 @@
  */
 
 import { wait } from "../seams/clock.ts";
+import { jobOf } from "../state/creation.ts";
 import type { Finished, FinishResult } from "../state/finish.ts";
 import type { Core } from "./core.ts";
 
@@ -47,7 +48,8 @@ async function ownWrite(core: Core, finished: Finished): Promise<FinishResult> {
   const ours = workflow !== null && execution !== null && execution.worker === core.workerId &&
     execution.state === finished.closing.state && execution.outcome === finished.closing.outcome;
   if (!ours) return { kind: "lost" };
-  const next = active !== null && active.seq === execution.seq + 1 ? active : null;
-  const heldByUs = next !== null && next.token === (finished.next?.hold?.token ?? null);
-  return { kind: "done", workflow, execution, next: heldByUs ? next : null };
+  const inserted = active !== null && active.seq === execution.seq + 1 ? active : null;
+  const next = inserted?.token === (finished.next?.hold?.token ?? null) ? inserted : null;
+  const job = next === null ? null : jobOf(next, false);
+  return { kind: "done", workflow, execution, next, job };
 }

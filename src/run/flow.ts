@@ -9,7 +9,7 @@
  */
 
 import type { FlowFunctions, Logger, ReattemptOptions } from "../define/context.ts";
-import { type Duration, durationMs } from "../define/durations.ts";
+import { durationMs } from "../define/durations.ts";
 import { FlowControlOutsideStepError, InvalidStateError } from "../errors.ts";
 import type { FlowRequest } from "../state/decide.ts";
 
@@ -43,10 +43,10 @@ export function isFlowSignal(thrown: unknown): boolean {
 
 /** The flow control of one body. */
 export interface Flow {
-  /** The functions a body gets, and `suspend`, which only resumable steps may call. */
-  readonly functions: FlowFunctions & { suspend(options?: { readonly wait?: Duration }): never };
-  /** Records a request and leaves the body. */
-  leave(request: Request): never;
+  /** The functions a body gets, and a `suspend` that says it is for resumable steps only. */
+  readonly functions: FlowFunctions & { suspend(): never };
+  /** Records a request and leaves the body; `name` is the function's, for messages. */
+  leave(request: Request, name?: string): never;
   /** What was asked for first, or null. */
   request(): Request | null;
   /** From now on every call is an error: the body has ended. */
@@ -54,7 +54,7 @@ export interface Flow {
 }
 
 /** Makes the flow control of one body. */
-export function createFlow(options: { resumable: boolean; log: Logger }): Flow {
+export function createFlow(log: Logger): Flow {
   let request: Request | null = null;
   let open = true;
 
@@ -62,7 +62,7 @@ export function createFlow(options: { resumable: boolean; log: Logger }): Flow {
     if (!open) throw new FlowControlOutsideStepError(name, "after the body has ended");
     if (request === null) request = wanted;
     else {
-      options.log.warn(`${name}() was called after ${request.action}(); the first call counts`);
+      log.warn(`${name}() was called after ${request.action}(); the first call counts`);
     }
     throw new FlowSignal(name);
   }
@@ -82,14 +82,10 @@ export function createFlow(options: { resumable: boolean; log: Logger }): Flow {
           waitMs: how.wait === undefined ? 0 : durationMs(how.wait, "the wait of reattempt()"),
           rewind: how.rewind === true,
         }),
-      suspend(how = {}) {
-        if (!options.resumable) {
-          throw new InvalidStateError(
-            "Cannot call suspend() in a plain step: only resumable steps (resumable: true) can be suspended",
-          );
-        }
-        const waitMs = how.wait === undefined ? 0 : durationMs(how.wait, "the wait of suspend()");
-        return leave({ action: "interrupt", reason: "suspend", waitMs }, "suspend");
+      suspend() {
+        throw new InvalidStateError(
+          "Cannot call suspend() in a plain step: only resumable steps (resumable: true) can be suspended",
+        );
       },
     },
   };

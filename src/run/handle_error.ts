@@ -9,14 +9,14 @@
  */
 
 import type { ExceptionContext } from "../define/context.ts";
-import type { Policy } from "../define/definition.ts";
+import type { ExceptionHandler, Policy } from "../define/definition.ts";
 import { durationMs } from "../define/durations.ts";
 import { resolvePolicy } from "../define/policy.ts";
 import { ExceptionHandlerError, StepTimeoutError } from "../errors.ts";
 import type { FlowRequest, Handling } from "../state/decide.ts";
 import { toError } from "../state/stored_error.ts";
 import { createFlow, isFlowSignal } from "./flow.ts";
-import type { Ran } from "./run_step.ts";
+import type { FailedRun } from "./run_step.ts";
 import { conditionContext, stepContext, type StepScope } from "./step_scope.ts";
 
 /** What is done about an error, and who hears of it. */
@@ -32,10 +32,11 @@ export interface Handled {
 /** Finds out what is done about an error. */
 export async function handleError(
   scope: StepScope,
-  ran: Extract<Ran, { kind: "error" }>,
+  ran: FailedRun,
 ): Promise<Handled> {
   const { step, definition } = scope;
   const { error } = ran;
+  if (ran.mustPause) return { error, handling: { kind: "pause" }, reports: () => [error] };
   const timedOutWaiting = error instanceof StepTimeoutError && scope.execution.waitingFor !== null;
   const own = timedOutWaiting ? step.timeoutPolicies ?? step.policies : step.policies;
   const { policy, cap } = resolvePolicy({ step: own, layers: definition.policies, error });
@@ -61,12 +62,12 @@ function waitOf(policy: Policy, { execution, cursor }: StepScope): number {
 
 async function askHandler(
   scope: StepScope,
-  ran: Extract<Ran, { kind: "error" }>,
+  ran: FailedRun,
   policy: Policy,
-  handler: (context: ExceptionContext) => void | Promise<void>,
+  handler: ExceptionHandler,
 ): Promise<Handled> {
   const { error } = ran;
-  const flow = createFlow({ resumable: scope.step.resumable, log: scope.log });
+  const flow = createFlow(scope.log);
   try {
     const context = ran.context ?? scope.conditions ?? conditionContext(scope, null);
     await handler(stepContext(context, flow, { error }) as ExceptionContext);

@@ -11,7 +11,7 @@
  * @module
  */
 
-import { refuseUnknownKeys } from "../define/options.ts";
+import { optionsObject } from "../define/options.ts";
 import type { Claimed } from "../state/claim.ts";
 import type { Core } from "./core.ts";
 import { whole } from "./options.ts";
@@ -36,7 +36,7 @@ export async function housekeep(
   core: Core,
   options: { readonly batchSize?: number } = {},
 ): Promise<HousekeepingSummary> {
-  refuseUnknownKeys(options, ["batchSize"], "housekeep()");
+  optionsObject(options, ["batchSize"], "housekeep()");
   const batchSize = whole(options.batchSize ?? DEFAULT_BATCH, "batchSize");
   const startedAt = core.clock.now();
   const recoveredInProgress = await recoverAll(core, "in_progress", batchSize);

@@ -5,7 +5,7 @@
  */
 
 import type { WorkflowDefinition } from "../define/definition.ts";
-import { refuseUnknownKeys } from "../define/options.ts";
+import { optionsObject } from "../define/options.ts";
 import { InvalidInputError } from "../errors.ts";
 import type { WorkflowFilter } from "../seams/store.ts";
 import type { WorkflowState } from "../state/records.ts";
@@ -43,13 +43,22 @@ export interface RunPage {
   readonly next: string | null;
 }
 
-const KEYS = ["workflow", "state", "ongoing", "hero", "step", "updatedBefore", "limit", "after"] as const;
+const KEYS = [
+  "workflow",
+  "state",
+  "ongoing",
+  "hero",
+  "step",
+  "updatedBefore",
+  "limit",
+  "after",
+] as const;
 const STATES: readonly WorkflowState[] = ["ready", "performing", "paused", "finished", "canceled"];
 const ENDED: readonly WorkflowState[] = ["finished", "canceled"];
 
 /** A page of workflows, newest first. */
 export async function listRuns(core: Core, filter: ListFilter): Promise<RunPage> {
-  refuseUnknownKeys(filter, KEYS, "list()");
+  optionsObject(filter, KEYS, "list()");
   const limit = whole(filter.limit ?? 50, "limit");
   const page = { limit: limit + 1, after: filter.after ?? undefined };
   const rows = await core.store.list(storeFilter(filter), page);
@@ -60,7 +69,9 @@ export async function listRuns(core: Core, filter: ListFilter): Promise<RunPage>
 function storeFilter(filter: ListFilter): WorkflowFilter {
   const { workflow } = filter;
   return {
-    names: workflow === undefined ? undefined : [typeof workflow === "string" ? workflow : workflow.name],
+    names: workflow === undefined
+      ? undefined
+      : [typeof workflow === "string" ? workflow : workflow.name],
     states: statesOf(filter),
     ...heroFilter(filter),
     nextStepName: filter.step,

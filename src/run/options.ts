@@ -7,7 +7,7 @@
 import type { Logger } from "../define/context.ts";
 import type { WorkflowDefinition } from "../define/definition.ts";
 import { type Duration, durationMs } from "../define/durations.ts";
-import { refuseUnknownKeys } from "../define/options.ts";
+import { optionsObject } from "../define/options.ts";
 import { StepConfigurationError } from "../errors.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { QueueDriver } from "../seams/queue.ts";
@@ -23,6 +23,8 @@ export interface HousekeepingOptions {
   readonly recovery?: "reattempt" | "cancel";
   /** How long past its time a job counts as lost; default 15 minutes. */
   readonly stuckScheduled?: Duration;
+  /** With `leaseMs: null`: how long after its last sign of life a worker counts as dead; default 1 hour. */
+  readonly stuckInProgress?: Duration;
   /** How often a worker runs it by itself; default 5 minutes, null: never. */
   readonly interval?: Duration | null;
 }
@@ -42,8 +44,11 @@ export interface EngineOptions<Tx = unknown> {
   readonly logger?: Logger;
   /** Hears of errors, as the policies' `report` says. */
   readonly reportError?: ReportError;
-  /** How long a claim holds without a heartbeat; default 30 seconds. */
-  readonly leaseMs?: number;
+  /**
+   * How long a claim holds without a heartbeat; default 30 seconds. Null switches short leases off:
+   * a claim then holds for `housekeeping.stuckInProgress`.
+   */
+  readonly leaseMs?: number | null;
   /** How often a held claim is renewed; default a third of the lease. */
   readonly heartbeatMs?: number;
   /** How often a polling queue looks at the table; default 250 ms. */
@@ -86,16 +91,34 @@ const KEYS = [
   "scheduling",
 ] as const;
 
-const HOUSEKEEPING_KEYS = ["retention", "recovery", "stuckScheduled", "interval"] as const;
+const HOUSEKEEPING_KEYS = [
+  "retention",
+  "recovery",
+  "stuckScheduled",
+  "stuckInProgress",
+  "interval",
+] as const;
 
 /** Checks the options of an engine and fills in the defaults. */
 export function settingsOf(options: EngineOptions): Settings {
-  refuseUnknownKeys(options, KEYS, "createEngine()");
+  optionsObject(options, KEYS, "createEngine()");
   requireDriver(options.store, "store", ["create", "claim", "claimDue", "finish"]);
-  if (options.queue !== undefined) requireDriver(options.queue, "queue", ["enqueue", "listen"]);
+  if (options.queue !== undefined) {
+    requireDriver(options.queue, "queue", ["enqueue", "listen"]);
+    const { shouldStop } = options.queue;
+    if (shouldStop !== undefined && typeof shouldStop !== "function") {
+      throw new StepConfigurationError("Cannot use this queue: its shouldStop must be a function");
+    }
+  }
   const housekeeping = options.housekeeping === false ? {} : options.housekeeping ?? {};
-  refuseUnknownKeys(housekeeping, HOUSEKEEPING_KEYS, "housekeeping");
-  const leaseMs = positive(options.leaseMs ?? 30_000, "leaseMs");
+  optionsObject(housekeeping, HOUSEKEEPING_KEYS, "housekeeping");
+  const stuckMs = positive(
+    durationMs(housekeeping.stuckInProgress ?? "1 hour", "housekeeping.stuckInProgress"),
+    "housekeeping.stuckInProgress",
+  );
+  const leaseMs = options.leaseMs === null
+    ? stuckMs
+    : positive(options.leaseMs ?? 30_000, "leaseMs");
   const heartbeatMs = positive(options.heartbeatMs ?? Math.ceil(leaseMs / 3), "heartbeatMs");
   if (heartbeatMs >= leaseMs) {
     throw new StepConfigurationError(
@@ -122,12 +145,10 @@ export function settingsOf(options: EngineOptions): Settings {
       durationMs(housekeeping.stuckScheduled ?? "15 minutes", "housekeeping.stuckScheduled"),
       "housekeeping.stuckScheduled",
     ),
-    retentionMs: housekeeping.retention === null
-      ? null
-      : positive(
-        durationMs(housekeeping.retention ?? "30 days", "housekeeping.retention"),
-        "housekeeping.retention",
-      ),
+    retentionMs: housekeeping.retention === null ? null : positive(
+      durationMs(housekeeping.retention ?? "30 days", "housekeeping.retention"),
+      "housekeeping.retention",
+    ),
     housekeepingMs: options.housekeeping === false || housekeeping.interval === null
       ? null
       : positive(
@@ -149,7 +170,9 @@ export function positive(value: number, what: string): number {
 /** A whole number above zero. */
 export function whole(value: number, what: string): number {
   if (!Number.isSafeInteger(value) || value <= 0) {
-    throw new StepConfigurationError(`${what} must be a positive whole number: got ${String(value)}`);
+    throw new StepConfigurationError(
+      `${what} must be a positive whole number: got ${String(value)}`,
+    );
   }
   return value;
 }
@@ -164,7 +187,7 @@ function recoveryOf(value: string): "reattempt" | "cancel" {
 function cycleOf(scheduling: "forward" | { readonly cycle: Duration }): number | null {
   if (scheduling === "forward") return null;
   if (typeof scheduling === "object" && scheduling !== null) {
-    refuseUnknownKeys(scheduling, ["cycle"], "scheduling");
+    optionsObject(scheduling, ["cycle"], "scheduling");
     return positive(durationMs(scheduling.cycle, "scheduling.cycle"), "scheduling.cycle");
   }
   throw new StepConfigurationError(
@@ -177,6 +200,8 @@ function requireDriver(value: unknown, what: string, members: readonly string[])
   const missing = members.filter((member) => typeof object?.[member] !== "function");
   if (missing.length === 0) return;
   throw new StepConfigurationError(
-    `createEngine() needs a ${what} driver: ${missing.map((name) => `${name}()`).join(", ")} missing`,
+    `createEngine() needs a ${what} driver: ${
+      missing.map((name) => `${name}()`).join(", ")
+    } missing`,
   );
 }

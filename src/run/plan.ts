@@ -12,9 +12,7 @@ import { durationMs } from "../define/durations.ts";
 import { mergeJobOptions } from "../define/job_options.ts";
 import type { Then } from "../state/decide.ts";
 import { metadataOf } from "../state/metadata.ts";
-import { DEFAULT_QUEUE, type Job, type NewExecution } from "../state/records.ts";
-import type { ExecutionRow } from "../state/records.ts";
-import { dueAt } from "../state/transitions.ts";
+import { DEFAULT_QUEUE, type NewExecution } from "../state/records.ts";
 
 /** What planning needs to know beside the step. */
 export interface PlanBase {
@@ -94,14 +92,4 @@ function plan(
 function jobOptionsOf(step: StepDefinition, base: PlanBase): JobOptions {
   const own = base.jobOptions === null ? {} : metadataOf(base.jobOptions) as JobOptions;
   return mergeJobOptions(base.definition.jobOptions, own, step.jobOptions);
-}
-
-/** The job of a scheduled execution; null when only a signal can make it due. */
-export function jobOf(row: ExecutionRow): Job | null {
-  if (row.wakeAt === null) return null;
-  // A row that waits for a signal and wakes before its time limit has its signal already.
-  const signalPending = row.waitUntil === null || row.wakeAt < row.waitUntil;
-  const runAt = dueAt(row, signalPending);
-  if (runAt === null) return null;
-  return { executionId: row.id, runAt, queue: row.queue, priority: row.priority };
 }

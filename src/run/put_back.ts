@@ -16,7 +16,7 @@ import { storedError } from "../state/stored_error.ts";
 import { announce } from "./announce.ts";
 import { type Core, graceMs } from "./core.ts";
 import { finishSurely } from "./finish_surely.ts";
-import type { Performed } from "./perform.ts";
+import type { Performed } from "./conclude.ts";
 import { reportContext, scopeLogger } from "./step_scope.ts";
 
 /** How often an execution is put back before its workflow is paused. */
@@ -28,10 +28,15 @@ const LONGEST_WAIT_MS = 60_000;
 export async function putBack(core: Core, claimed: Claimed): Promise<Performed> {
   const { workflow, execution } = claimed;
   const tries = putBacksOf(execution.metadata) + 1;
-  const error = new WorkflowNotDefinedError({ workflowName: workflow.name, workflowId: workflow.id });
-  const log = scopeLogger(core, workflow, execution);
+  const error = new WorkflowNotDefinedError({
+    workflowName: workflow.name,
+    workflowId: workflow.id,
+  });
+  const log = scopeLogger(core.log, workflow, execution);
   const givesUp = tries > MAX_PUT_BACKS;
-  log.warn(givesUp ? `${error.message}; the workflow is paused` : `${error.message}; put back`, { tries });
+  log.warn(givesUp ? `${error.message}; the workflow is paused` : `${error.message}; put back`, {
+    tries,
+  });
   const base = {
     executionId: execution.id,
     workflowId: workflow.id,
@@ -59,7 +64,7 @@ export async function putBack(core: Core, claimed: Claimed): Promise<Performed> 
     };
   const result = await finishSurely(core, finished);
   if (result.kind === "lost") return { error: null, execution: null, next: null };
-  await announce(core, [result.next]);
+  await announce(core, [result.job]);
   if (givesUp) await core.report(error, reportContext(claimed));
   return { error: givesUp ? error : null, execution: result.execution, next: null };
 }
@@ -74,8 +79,8 @@ function later(core: Core, { execution }: Claimed, tries: number): NewExecution 
     failures: execution.failures,
     continuesFromId: execution.continuesFromId,
     cursor: execution.cursor,
-    waitingFor: null,
-    waitUntil: null,
+    waitingFor: execution.waitingFor,
+    waitUntil: execution.waitUntil,
     metadata: mergeMetadata(execution.metadata, { putBacks: tries }),
     queue: execution.queue,
     priority: execution.priority,

@@ -60,7 +60,9 @@ const cores = new WeakMap<object, Core>();
 /** The engine behind a run. */
 export function coreOf(run: Run): Core {
   const core = cores.get(run);
-  if (core === undefined) throw new InvalidInputError("Not a run: pass what start(), find() or list() gave");
+  if (core === undefined) {
+    throw new InvalidInputError("Not a run: pass what start(), find() or list() gave");
+  }
   return core;
 }
 
@@ -92,7 +94,11 @@ export function createRun(core: Core, first: WorkflowRow): Run {
     cancel: (options?: CommandOptions): Promise<Run> =>
       issue("cancel", () => Promise.resolve({ kind: "cancel" }), options),
     resumeAt: (stepName: string, options?: CommandOptions): Promise<Run> =>
-      issue("resumeAt", (at) => planPlace(core, at, { stepName, from: "paused", tx: options?.tx }), options),
+      issue(
+        "resumeAt",
+        (at) => planPlace(core, at, { stepName, from: "paused", tx: options?.tx }),
+        options,
+      ),
     signal: (name: string, payload?: unknown, options?: SignalOptions): Promise<SignalRecord> =>
       sendSignal(core, row, { name, payload, options: options ?? {} }),
     signals: async (): Promise<SignalRecord[]> =>

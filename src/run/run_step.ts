@@ -12,13 +12,13 @@
  * @module
  */
 
-import type { ConditionContext, StepContext } from "../define/context.ts";
+import type { ConditionContext, SignalEvent, StepContext } from "../define/context.ts";
 import type { Hooks } from "../define/definition.ts";
 import { StepConfigurationError, StepInterruptedError, StepTimeoutError } from "../errors.ts";
 import type { ErrorPhase, FlowRequest } from "../state/decide.ts";
 import { toError } from "../state/stored_error.ts";
 import { createFlow, type Flow, isFlowSignal, type Request } from "./flow.ts";
-import { iterOf } from "./iter_scope.ts";
+import { isLost, openIteration, readCursor } from "./iter_scope.ts";
 import { conditionContext, eventOf, idsOf, stepContext, type StepScope } from "./step_scope.ts";
 
 /** What running a step came to, errors still to be handled. */
@@ -27,28 +27,41 @@ export type Ran =
   | { readonly kind: "flow"; readonly flow: FlowRequest }
   | { readonly kind: "interrupted"; readonly reason: string; readonly waitMs: number }
   | { readonly kind: "precondition"; readonly action: "skip" | "cancel"; readonly why: string }
-  | {
-    readonly kind: "error";
-    readonly phase: ErrorPhase;
-    readonly error: Error;
-    readonly context: ConditionContext | null;
-  }
+  | FailedRun
   /** The claim is somebody else's: drop everything quietly. */
   | { readonly kind: "lost" };
 
-/** Runs a step; `tx` is the open transaction of a step that asked for one. */
-export async function runStep(scope: StepScope, tx?: unknown): Promise<Ran> {
-  const prepared = await prepare(scope);
-  if (prepared.kind !== "ready") return prepared;
-  const startedAt = scope.core.clock.now();
-  const ran = await runBody(scope, prepared.context, tx);
-  emitStep(scope, ran, scope.core.clock.now() - startedAt);
-  return ran;
+/** A step that ended with an error. */
+export interface FailedRun {
+  /** Tells it from the others. */
+  readonly kind: "error";
+  /** Where the error came from. */
+  readonly phase: ErrorPhase;
+  /** The error. */
+  readonly error: Error;
+  /** What a handler is given; null when not even the hero could be loaded. */
+  readonly context: ConditionContext | null;
+  /** The rows do not fit the code: whatever the policies say, only a pause is right. */
+  readonly mustPause?: boolean;
 }
 
-type Prepared = { kind: "ready"; context: ConditionContext } | Exclude<Ran, { kind: "lost" }>;
+/** A step whose conditions have passed. */
+export interface Ready {
+  /** Tells it from what ended already. */
+  readonly kind: "ready";
+  /** What the conditions were given. */
+  readonly context: ConditionContext;
+  /** Where a resumable step continues. */
+  readonly cursor: unknown;
+  /** The signal that a `waitFor` step received. */
+  readonly event: SignalEvent | null;
+}
 
-async function prepare(scope: StepScope): Promise<Prepared> {
+/** What preparing a step came to. */
+export type Prepared = Ready | Extract<Ran, { kind: "precondition" | "error" }>;
+
+/** Loads the hero, evaluates the conditions and reads the cursor. */
+export async function prepareStep(scope: StepScope): Promise<Prepared> {
   const { core, step } = scope;
   const startedAt = core.clock.now();
   const prepared = await evaluate(scope);
@@ -64,6 +77,14 @@ async function prepare(scope: StepScope): Promise<Prepared> {
   return prepared;
 }
 
+/** Runs the body of a step in its hooks; `tx` is the open transaction of one that asked for it. */
+export async function runStep(scope: StepScope, ready: Ready, tx?: unknown): Promise<Ran> {
+  const startedAt = scope.core.clock.now();
+  const ran = await runBody(scope, ready, tx);
+  emitStep(scope, ran, scope.core.clock.now() - startedAt);
+  return ran;
+}
+
 function outcomeOf(prepared: Prepared): "passed" | "skipped" | "canceled" | "exception" {
   if (prepared.kind === "precondition") return prepared.action === "skip" ? "skipped" : "canceled";
   return prepared.kind === "error" ? "exception" : "passed";
@@ -74,6 +95,7 @@ async function evaluate(scope: StepScope): Promise<Prepared> {
   if (step.removed) return { kind: "precondition", action: "skip", why: "removed_step" };
   let context: ConditionContext | null = null;
   let phase: ErrorPhase = "prepare";
+  let mustPause = false;
   try {
     const hero = await loadHero(scope);
     if (hero === GONE) return { kind: "precondition", action: "cancel", why: "hero_gone" };
@@ -88,13 +110,17 @@ async function evaluate(scope: StepScope): Promise<Prepared> {
     if (step.skipIf !== null && await step.skipIf(context)) {
       return { kind: "precondition", action: "skip", why: "skip_if" };
     }
-    if (execution.waitingFor !== null) {
-      throw new StepTimeoutError(step.name, step.timeoutMs ?? 0);
-    }
+    if (execution.waitingFor !== null) throw new StepTimeoutError(step.name, step.timeoutMs ?? 0);
+    mustPause = true;
     refuseMismatch(scope);
-    return { kind: "ready", context };
+    return {
+      kind: "ready",
+      context,
+      cursor: step.resumable ? readCursor(scope) : null,
+      event: step.waitFor === null ? null : eventOf(scope.core, execution),
+    };
   } catch (thrown) {
-    return { kind: "error", phase, error: toError(thrown), context };
+    return { kind: "error", phase, error: toError(thrown), context, mustPause };
   }
 }
 
@@ -124,21 +150,16 @@ function refuseMismatch({ step, execution }: StepScope): void {
   );
 }
 
-async function runBody(
-  scope: StepScope,
-  conditions: ConditionContext,
-  tx: unknown,
-): Promise<Ran> {
-  const { core, step, execution, held, log } = scope;
-  const flow = createFlow({ resumable: step.resumable, log });
-  let context: StepContext | null = null;
+async function runBody(scope: StepScope, ready: Ready, tx: unknown): Promise<Ran> {
+  const { step, log } = scope;
+  const flow = createFlow(log);
+  const iteration = step.resumable ? openIteration(scope, flow, ready.cursor) : null;
+  const context = stepContext(ready.context, flow, {
+    ...iteration?.parts,
+    ...(step.transaction ? { tx } : {}),
+    ...(step.waitFor === null ? {} : { event: ready.event }),
+  });
   try {
-    const parts: Record<string, unknown> = {};
-    if (step.transaction) parts.tx = tx;
-    if (step.waitFor !== null) parts.event = eventOf(core, execution);
-    const iteration = step.resumable ? iterOf(scope, flow) : null;
-    if (iteration !== null) parts.iter = iteration.iter;
-    context = stepContext(conditions, flow, parts);
     const body = wrapInHooks(scope, context);
     await (step.timeoutMs === null || step.waitFor !== null
       ? body()
@@ -146,11 +167,14 @@ async function runBody(
     await iteration?.settle();
     return resultOf(flow.request());
   } catch (thrown) {
+    await iteration?.settle().catch((error) =>
+      log.warn("The progress of a step that failed could not be stored", { error })
+    );
     if (isFlowSignal(thrown)) return resultOf(flow.request());
-    return failedWith(toError(thrown), scope, flow, context ?? conditions);
+    return failedWith(toError(thrown), scope, flow, context);
   } finally {
     flow.close();
-    if (held.stopReason instanceof StepInterruptedError && held.stopReason.reason === "lost_lease") {
+    if (isLost(scope)) {
       log.warn("The claim on this execution was lost while its body ran; its result is dropped");
     }
   }
@@ -161,7 +185,7 @@ function failedWith(
   error: Error,
   { held, log }: StepScope,
   flow: Flow,
-  context: ConditionContext,
+  context: StepContext,
 ): Ran {
   const request = flow.request();
   if (request !== null) {
@@ -181,9 +205,9 @@ function isAbort(error: Error, reason: Error): boolean {
 
 function resultOf(request: Request | null): Ran {
   if (request === null) return { kind: "completed" };
-  return request.action === "interrupt"
-    ? { kind: "interrupted", reason: request.reason, waitMs: request.waitMs }
-    : { kind: "flow", flow: request };
+  if (request.action !== "interrupt") return { kind: "flow", flow: request };
+  const { reason, waitMs } = request;
+  return reason === "lost_lease" ? { kind: "lost" } : { kind: "interrupted", reason, waitMs };
 }
 
 /** The body inside its hooks: inherited hooks outermost, after-hooks however the body ended. */
@@ -243,7 +267,10 @@ function emitStep(scope: StepScope, ran: Ran, durationMs: number): void {
     }
     case "flow": {
       const { action } = ran.flow;
-      return core.events.emit("step", { ...base, outcome: action === "finish" ? "finished" : action });
+      return core.events.emit("step", {
+        ...base,
+        outcome: action === "finish" ? "finished" : action,
+      });
     }
     case "precondition":
       return;

@@ -4,15 +4,19 @@
  * @module
  */
 
-import type { HeroDefinition, JobOptions, WorkflowDefinition } from "../define/definition.ts";
+import type { HeroDefinition, WorkflowDefinition } from "../define/definition.ts";
 import { nextOf } from "../define/definition.ts";
-import { jobOptions as checkJobOptions } from "../define/job_options.ts";
-import { refuseUnknownKeys } from "../define/options.ts";
-import { InvalidInputError, WorkflowNotDefinedError } from "../errors.ts";
+import { jobOptions as checkJobOptions, type JobOptionsInput } from "../define/job_options.ts";
+import { optionsObject } from "../define/options.ts";
+import { DuplicateWorkflowError, InvalidInputError, WorkflowNotDefinedError } from "../errors.ts";
+import type { Created } from "../seams/store.ts";
 import type { NewExecution, NewWorkflow, WorkflowRow } from "../state/records.ts";
+import { announce, writeOptions } from "./announce.ts";
 import { outsideContext } from "./commands.ts";
 import { type Core, graceMs } from "./core.ts";
+import { MAX_BATCH } from "./create_core.ts";
 import { planStep } from "./plan.ts";
+import { createRun, type Run } from "./run.ts";
 
 /** What `start` may be given beside the definition. */
 export interface StartOptions<Hero = unknown, Input = unknown> {
@@ -23,7 +27,7 @@ export interface StartOptions<Hero = unknown, Input = unknown> {
   /** Start it beside an ongoing one of the same hero. */
   readonly allowMultiple?: boolean;
   /** This instance's own queue options. */
-  readonly jobOptions?: JobOptions;
+  readonly jobOptions?: JobOptionsInput;
   /** A transaction of the caller to join. */
   readonly tx?: unknown;
   /** When it starts; default now. */
@@ -34,6 +38,73 @@ export interface StartOptions<Hero = unknown, Input = unknown> {
 
 const KEYS = ["hero", "input", "allowMultiple", "jobOptions", "tx", "at", "metadata"] as const;
 
+/** What came of one of many starts. */
+export type Started =
+  | { readonly kind: "started"; readonly run: Run }
+  | { readonly kind: "duplicate"; readonly existingId: string | null };
+
+/** Starts a workflow, together with whatever else is started in the same moment. */
+export async function start(
+  core: Core,
+  definition: WorkflowDefinition,
+  options: StartOptions,
+): Promise<Run> {
+  const fresh = await newWorkflow(core, definition, options);
+  const created = options.tx === undefined
+    ? await core.create(fresh)
+    : (await core.store.create([fresh], writeOptions(core, options.tx)))[0] as Created;
+  if (created.kind === "duplicate") {
+    const { heroType, heroId } = fresh;
+    const { existingId } = created;
+    throw new DuplicateWorkflowError({
+      workflowName: definition.name,
+      heroType,
+      heroId,
+      existingId,
+    });
+  }
+  await afterCreate(core, [created], options.tx);
+  return createRun(core, created.workflow);
+}
+
+/** Starts many workflows at once; duplicates are reported per item. */
+export async function startMany(
+  core: Core,
+  definition: WorkflowDefinition,
+  items: readonly StartOptions[],
+  tx: unknown,
+): Promise<Started[]> {
+  const fresh: NewWorkflow[] = [];
+  for (const item of items) {
+    fresh.push(await newWorkflow(core, definition, tx === undefined ? item : { ...item, tx }));
+  }
+  const created: Created[] = [];
+  for (let at = 0; at < fresh.length; at += MAX_BATCH) {
+    created.push(
+      ...await core.store.create(fresh.slice(at, at + MAX_BATCH), writeOptions(core, tx)),
+    );
+  }
+  await afterCreate(core, created, tx);
+  return created.map((one) =>
+    one.kind === "created" ? { kind: "started", run: createRun(core, one.workflow) } : one
+  );
+}
+
+/** In the caller's transaction nothing is announced: nobody can see the rows yet. */
+async function afterCreate(core: Core, created: readonly Created[], tx: unknown): Promise<void> {
+  for (const one of created) {
+    if (one.kind !== "created" || !core.events.has("workflow")) continue;
+    core.events.emit("workflow", {
+      workflowId: one.workflow.id,
+      workflowName: one.workflow.name,
+      action: "start",
+      workflowState: one.workflow.state,
+    });
+  }
+  if (tx !== undefined) return;
+  await announce(core, created.map((one) => one.kind === "created" ? one.job : null));
+}
+
 /** Builds the row of a new workflow and of its first execution. */
 export async function newWorkflow(
   core: Core,
@@ -43,7 +114,7 @@ export async function newWorkflow(
   if (core.definitions.get(definition.name) !== definition) {
     throw new WorkflowNotDefinedError({ workflowName: definition.name });
   }
-  refuseUnknownKeys(options, KEYS, `start("${definition.name}")`);
+  optionsObject(options, KEYS, `start("${definition.name}")`);
   if (options.allowMultiple !== undefined && typeof options.allowMultiple !== "boolean") {
     throw new InvalidInputError("allowMultiple must be true or false");
   }
@@ -79,14 +150,20 @@ async function firstExecution(
     now: startTime(core, options.at),
     graceMs: graceMs(core, options.tx),
   };
-  return await planStep(step, plan, () => outsideContext(core, definition, provisional(core, base)));
+  return await planStep(
+    step,
+    plan,
+    () => outsideContext(core, definition, provisional(core, base)),
+  );
 }
 
 function startTime(core: Core, at: Date | number | undefined): Date {
   if (at === undefined) return core.now();
   const date = typeof at === "number" ? new Date(at) : at;
   if (!(date instanceof Date) || Number.isNaN(date.getTime())) {
-    throw new InvalidInputError(`"at" must be a valid Date or epoch milliseconds: got ${String(at)}`);
+    throw new InvalidInputError(
+      `"at" must be a valid Date or epoch milliseconds: got ${String(at)}`,
+    );
   }
   return date;
 }
@@ -114,7 +191,9 @@ function heroOf(
 export function heroIdOf(hero: HeroDefinition, given: unknown): string {
   const id = typeof given === "object" && given !== null ? hero.idOf?.(given) : given;
   if (typeof id === "string" && id !== "") {
-    if (id.length > 255) throw new InvalidInputError(`The id of a ${hero.type} has more than 255 characters`);
+    if (id.length > 255) {
+      throw new InvalidInputError(`The id of a ${hero.type} has more than 255 characters`);
+    }
     return id;
   }
   if (typeof id === "bigint" || (typeof id === "number" && Number.isFinite(id))) return String(id);

@@ -4,7 +4,13 @@
  * @module
  */
 
-import type { ConditionContext, Logger, PreviousError, SignalEvent, StepContext } from "../define/context.ts";
+import type {
+  ConditionContext,
+  Logger,
+  PreviousError,
+  SignalEvent,
+  StepContext,
+} from "../define/context.ts";
 import type { StepDefinition, WorkflowDefinition } from "../define/definition.ts";
 import { executionTags, taggedLogger, workflowTags } from "../observe/logging.ts";
 import { metadataOf } from "../state/metadata.ts";
@@ -13,6 +19,14 @@ import type { Core, ReportContext } from "./core.ts";
 import type { Flow } from "./flow.ts";
 import type { Held } from "./holdings.ts";
 import { decodeColumn, executionRecord, workflowRecord } from "./view.ts";
+
+/** How somebody who performs by hand wants an iteration interrupted. */
+export interface Interruption {
+  /** False: the step's own limits do not count. */
+  readonly limits: boolean;
+  /** Asked once per checkpoint; a word interrupts there. */
+  stop?(at: { readonly checkpoints: number; readonly cursor: unknown }): string | null;
+}
 
 /** One execution that is held, with what it takes to run it. */
 export interface StepScope {
@@ -32,13 +46,15 @@ export interface StepScope {
   readonly log: Logger;
   /** The cursor as it was last stored. */
   cursor: string | null;
+  /** How somebody who performs by hand wants the iteration interrupted; null: as ever. */
+  readonly interruption: Interruption | null;
   /** What the conditions were given; null until the hero is loaded. */
   conditions: ConditionContext | null;
 }
 
 /** The logger of an execution. */
-export function scopeLogger(core: Core, workflow: WorkflowRow, execution: ExecutionRow): Logger {
-  return taggedLogger(core.log, { ...workflowTags(workflow), ...executionTags(execution) });
+export function scopeLogger(log: Logger, workflow: WorkflowRow, execution: ExecutionRow): Logger {
+  return taggedLogger(log, { ...workflowTags(workflow), ...executionTags(execution) });
 }
 
 /** The ids that events and reports carry. */

@@ -74,6 +74,12 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
 
   const change = (): Promise<void> => new Promise((resolve) => waiters.push(resolve));
 
+  /** A sweep finds lost jobs, and rows of which the queue was never told; only the first are late. */
+  function isJobLost({ from, execution }: Claimed): boolean {
+    return !polls && from === "scheduled" &&
+      core.clock.now() - execution.scheduledFor.getTime() >= core.settings.lostJobMs;
+  }
+
   /** Runs an execution and, while the budget lasts, what follows it. */
   async function occupy(first: Claimed, jobLost: boolean): Promise<void> {
     running++;
@@ -121,7 +127,7 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
           limit: free,
           queues,
         });
-        for (const claim of claims) void occupy(claim, !polls && claim.from === "scheduled");
+        for (const claim of claims) void occupy(claim, isJobLost(claim));
         if (claims.length === free) pumpAgain = true;
       } while (pumpAgain);
     } catch (error) {
@@ -171,17 +177,20 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
     while (running > 0 || claiming > 0) await change();
   }
 
+  async function listen(): Promise<void> {
+    const { clock, settings: { pollMs } } = core;
+    try {
+      await core.queue.listen(deliver, { signal: stopping.signal, clock, pollMs, queues });
+    } catch (error) {
+      core.log.error("The queue stopped listening; the sweep goes on", { error });
+    }
+  }
+
   async function live(): Promise<void> {
     await warnOfSkew(core);
-    const listening = core.queue.listen(deliver, {
-      signal: stopping.signal,
-      clock: core.clock,
-      pollMs: core.settings.pollMs,
-      queues,
-    }).catch((error) => core.log.error("The queue stopped listening", { error }));
-    // An in-process queue has no sweep of its own: its timers are the engine's own hints.
-    if (core.queue.inProcess) await aborted(stopping.signal);
-    else await sweepAndTidy();
+    // The engine itself listens to a queue that runs jobs in process; a worker then only sweeps.
+    const listening = core.queue.inProcess ? Promise.resolve() : listen();
+    await sweepAndTidy();
     await listening;
     await idle();
     core.pollers.delete(owner);
@@ -216,13 +225,6 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
   };
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
-
 const MAX_SKEW_MS = 1_000;
 
 async function warnOfSkew(core: Core): Promise<void> {
@@ -230,9 +232,12 @@ async function warnOfSkew(core: Core): Promise<void> {
   try {
     const skewMs = core.clock.now() - await core.store.serverTime();
     if (Math.abs(skewMs) <= MAX_SKEW_MS) return;
-    core.log.warn("This machine's clock and the database's differ; due times follow this machine's", {
-      skewMs,
-    });
+    core.log.warn(
+      "This machine's clock and the database's differ; due times follow this machine's",
+      {
+        skewMs,
+      },
+    );
   } catch (error) {
     core.log.debug("The database's clock could not be read", { error });
   }

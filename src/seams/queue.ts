@@ -33,7 +33,11 @@ export interface ListenOptions {
   readonly queues?: readonly string[] | undefined;
 }
 
-/** Takes delivered jobs; an empty list means "look at the table". Resolves once they are taken over, never rejects. */
+/**
+ * Takes delivered jobs; an empty list means "look at the table". Resolves once they are taken over
+ * and never rejects, save for an `inProcess` queue: there it resolves once they have run, and
+ * rejects with what a body threw.
+ */
 export type JobHandler = (jobs: readonly Job[]) => Promise<void>;
 
 /** A job queue, as far as Pawl needs one. */
@@ -44,8 +48,13 @@ export interface QueueDriver<Tx = unknown> {
   readonly commit: QueueCommit;
   /** The longest delay the queue takes; longer waits are cut and enqueued again on early delivery. */
   readonly maxDelayMs?: number;
-  /** True when the queue runs in the process that enqueues, so the engine listens without a worker. */
+  /** True when the queue runs jobs in the process that enqueues them: the engine needs no worker. */
   readonly inProcess?: boolean;
+  /**
+   * Whether this process is about to stop, in the words of the platform the queue runs on: true, or
+   * a reason. Asked at every checkpoint of a resumable step, so it must be quick.
+   */
+  shouldStop?(): boolean | string;
   /**
    * Hands jobs over. With `tx`, inside that transaction of the store's database. May answer with
    * the queue's own ids, in the order of the jobs; they are stored for debugging.

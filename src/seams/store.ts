@@ -69,7 +69,10 @@ export type Created =
   | {
     readonly kind: "created";
     readonly workflow: WorkflowRow;
+    /** The first execution; null when the definition has no step. */
     readonly execution: ExecutionRow | null;
+    /** Its job, to be announced; null when there is none. */
+    readonly job: Job | null;
   }
   | { readonly kind: "duplicate"; readonly existingId: string | null };
 
@@ -233,7 +236,10 @@ export interface StoreDriver<Tx = unknown> {
   /** How many workflows of one definition point at each step, while they are ongoing. */
   stepCounts(name: string): Promise<{ stepName: string; count: number }[]>;
 
-  /** Scheduled executions of ready workflows that are due before an instant, oldest first. */
+  /**
+   * Scheduled executions of ready workflows that are due before an instant, oldest first; those
+   * that wait for a signal are not among them.
+   */
   due(options: { readonly before: Date; readonly limit: number }): Promise<ExecutionRow[]>;
 
   /** A correlated sub-query that is true for heroes that have such a workflow. */

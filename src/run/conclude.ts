@@ -1,0 +1,191 @@
+/**
+ * Concluding an execution: decide, plan what is next, write both in one commit, and tell whoever
+ * must hear of it.
+ *
+ * @module
+ */
+
+import { nextOf } from "../define/definition.ts";
+import type { Claimed } from "../state/claim.ts";
+import { decide, type Handling, type Ruling, type StepResult, verdictOf } from "../state/decide.ts";
+import type { Finished, FinishResult, Verdict } from "../state/finish.ts";
+import type { ExecutionRow, NewExecution } from "../state/records.ts";
+import { storedError, toError } from "../state/stored_error.ts";
+import { announce, writeOptions } from "./announce.ts";
+import { type Core, graceMs } from "./core.ts";
+import { finishSurely } from "./finish_surely.ts";
+import { handleError } from "./handle_error.ts";
+import { planAgain, planStep } from "./plan.ts";
+import type { Ran } from "./run_step.ts";
+import { conditionContext, idsOf, reportContext, type StepScope } from "./step_scope.ts";
+
+/** How the caller wants an execution concluded. */
+export interface ConcludeOptions {
+  /** Whether to go on with this execution in the same slot, once it is written. */
+  mayContinue(next: NewExecution): boolean;
+}
+
+/** What came of performing one execution. */
+export interface Performed {
+  /** What the body threw, for callers that rethrow; already stored. */
+  readonly error: Error | null;
+  /** The closed execution; null when the claim was lost. */
+  readonly execution: ExecutionRow | null;
+  /** The next execution, claimed already, when the caller wanted to go on. */
+  readonly next: Claimed | null;
+}
+
+/** A decision and what the store made of it. */
+export interface Settled {
+  /** The store's answer. */
+  readonly result: FinishResult;
+  /** What was decided. */
+  readonly ruling: Ruling;
+  /** How long writing it took. */
+  readonly durationMs: number;
+}
+
+/** From what happened to what is written, and then to whoever must hear of it. */
+export async function conclude(
+  scope: StepScope,
+  ran: Ran,
+  options: ConcludeOptions,
+): Promise<Performed> {
+  if (ran.kind === "lost") return dropped(scope);
+  if (ran.kind !== "error") {
+    return await afterwards(scope, await settle(scope, ran, options), bodyRan(ran));
+  }
+  const handled = await handleError(scope, ran);
+  const result: StepResult = {
+    kind: "error",
+    phase: ran.phase,
+    error: storedError(handled.error),
+    handling: handled.handling,
+  };
+  const settled = await settle(scope, result, options);
+  if (settled.ruling.terminal) warnOfExhaustion(scope, handled.handling);
+  if (settled.result.kind === "done") {
+    for (const error of handled.reports(settled.ruling.terminal)) {
+      scope.core.events.emit("error", { ...idsOf(scope), durationMs: 0, error });
+      await scope.core.report(error, reportContext(scope));
+    }
+  }
+  return { ...await afterwards(scope, settled, bodyRan(ran)), error: ran.error };
+}
+
+/** Whether the body ran at all: only then the end of a step is an event. */
+export function bodyRan(ran: Ran): boolean {
+  return ran.kind !== "precondition" && !(ran.kind === "error" && ran.phase !== "body");
+}
+
+/** Decides, plans what is next and writes both in one commit, or as part of a transaction. */
+export async function settle(
+  scope: StepScope,
+  result: StepResult,
+  options: ConcludeOptions,
+  tx?: unknown,
+): Promise<Settled> {
+  const { core, execution, step } = scope;
+  const startedAt = core.clock.now();
+  const ruling = decide(result, {
+    execution,
+    cursor: scope.cursor,
+    resumable: step.resumable,
+    maxUnchanged: core.settings.maxUnchangedContinuations,
+    ranMs: execution.startedAt === null ? 0 : startedAt - execution.startedAt.getTime(),
+  });
+  const verdict = await verdictFor(scope, ruling);
+  const finished: Finished = {
+    ...verdict,
+    next: verdict.next === null ? null : held(core, verdict.next, options),
+    executionId: execution.id,
+    workflowId: scope.workflow.id,
+    token: execution.token as string,
+  };
+  const written = tx === undefined
+    ? await finishSurely(core, finished)
+    : (await core.store.finish([finished], writeOptions(core, tx)))[0] as FinishResult;
+  return { ruling, result: written, durationMs: core.clock.now() - startedAt };
+}
+
+/** The verdict of a ruling; a wait function that fails pauses the workflow before its step. */
+async function verdictFor(scope: StepScope, ruling: Ruling): Promise<Verdict> {
+  const { core, definition, step, workflow } = scope;
+  const base = {
+    definition,
+    jobOptions: workflow.jobOptions,
+    now: core.now(),
+    graceMs: graceMs(core),
+  };
+  const plan = { stepName: step.name };
+  if (ruling.then.to === "end") return verdictOf(ruling, { ...plan, next: null });
+  if (ruling.then.to === "again") {
+    return verdictOf(ruling, { ...plan, next: planAgain(step, base, ruling.then) });
+  }
+  const following = nextOf(definition, step.name);
+  if (following === null) return verdictOf(ruling, { ...plan, next: null });
+  try {
+    const context = () => scope.conditions ?? conditionContext(scope, null);
+    return verdictOf(ruling, { ...plan, next: await planStep(following, base, context) });
+  } catch (thrown) {
+    const error = toError(thrown);
+    scope.log.error(`The wait of step "${following.name}" failed; the workflow is paused`, {
+      error,
+    });
+    await core.report(error, reportContext(scope));
+    const paused: Ruling = { ...ruling, then: { to: "end", workflowState: "paused" } };
+    return verdictOf(paused, { stepName: following.name, next: null });
+  }
+}
+
+/** Keeps the claim on the next execution when it is due now and the caller wants to go on. */
+function held(core: Core, next: NewExecution, options: ConcludeOptions): NewExecution {
+  const due = next.waitingFor === null && next.scheduledFor.getTime() <= core.clock.now();
+  if (!due || !options.mayContinue(next)) return next;
+  const { leaseMs } = core.settings;
+  return { ...next, hold: { token: core.token(), leaseMs, worker: core.workerId } };
+}
+
+/** After the commit: the event, the announcement, and the next claim. */
+export async function afterwards(
+  scope: StepScope,
+  { result, durationMs }: Settled,
+  emits: boolean,
+): Promise<Performed> {
+  const { core } = scope;
+  if (result.kind === "lost") return dropped(scope);
+  const { workflow, execution, next } = result;
+  if (emits && core.events.has("finalize")) {
+    core.events.emit("finalize", {
+      ...idsOf(scope),
+      durationMs,
+      workflowState: workflow.state,
+      stepState: execution.state,
+      ...(scope.step.resumable ? { resumable: true } : {}),
+    });
+  }
+  await announce(core, [result.job]);
+  const goesOn = next !== null && next.state === "in_progress";
+  return {
+    error: null,
+    execution,
+    next: goesOn ? { kind: "claimed", from: "scheduled", workflow, execution: next } : null,
+  };
+}
+
+/** The claim was somebody else's: nothing was written, and nobody is told but the log. */
+export function dropped(scope: StepScope): Performed {
+  scope.log.warn("This execution was taken over or closed meanwhile; its result is dropped");
+  scope.core.events.emit("lost", { ...idsOf(scope), durationMs: 0, lost: true });
+  return { error: null, execution: null, next: null };
+}
+
+function warnOfExhaustion({ log, step, execution }: StepScope, handling: Handling): void {
+  if (handling.kind !== "policy") return;
+  const { cap, policy } = handling;
+  log.warn(
+    `Step "${step.name}" failed ${execution.failures + 1} times in a row and is limited to ` +
+      `${cap} reattempts; the terminal action "${policy.terminalAction}" is taken`,
+    { maxReattempts: cap, terminalAction: policy.terminalAction },
+  );
+}

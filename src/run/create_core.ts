@@ -1,0 +1,95 @@
+/**
+ * Making the inside of an engine: the settings, the registry of definitions, the group commits.
+ *
+ * @module
+ */
+
+import type { WorkflowDefinition } from "../define/definition.ts";
+import { StepConfigurationError } from "../errors.ts";
+import { createEventBus } from "../observe/events.ts";
+import { silentLogger, taggedLogger } from "../observe/logging.ts";
+import { systemClock } from "../seams/clock.ts";
+import type { QueueDriver } from "../seams/queue.ts";
+import { jsonCodec } from "../state/codec.ts";
+import { writeOptions } from "./announce.ts";
+import type { Core, ReportError } from "./core.ts";
+import { createHoldings } from "./holdings.ts";
+import { type EngineOptions, settingsOf } from "./options.ts";
+import { batched } from "./settle.ts";
+
+/** How many writes travel together at the most: a statement has a limit of parameters. */
+export const MAX_BATCH = 500;
+
+/** Makes the inside of an engine from its options. */
+export function createCore(options: EngineOptions & { readonly queue: QueueDriver }): Core {
+  const settings = settingsOf(options);
+  const { store, queue } = options;
+  const clock = options.clock ?? systemClock;
+  const log = taggedLogger(options.logger ?? silentLogger, {});
+  const report = safeReporter(options.reportError ?? (() => {}), log);
+  const now = (): Date => new Date(clock.now());
+  const renew: Parameters<typeof createHoldings>[0]["renew"] = (batch) =>
+    store.checkpoint(batch, { now: now(), leaseMs: settings.leaseMs });
+  const limits = { maxBatch: MAX_BATCH, maxInFlight: 1 };
+  const core: Core = {
+    store,
+    queue,
+    clock,
+    codec: options.codec ?? jsonCodec,
+    definitions: registry(options.workflows ?? []),
+    settings,
+    events: createEventBus((error, name) => {
+      log.error(`A listener of "${name}" events threw; it is not reported again`, { error });
+    }),
+    log,
+    report,
+    workerId: `${crypto.randomUUID()}`,
+    holdings: createHoldings({ clock, log, renew, ...settings }),
+    finish: batched((batch) => store.finish(batch, writeOptions(core)), limits),
+    checkpoint: batched(renew, limits),
+    create: batched((batch) => store.create(batch, writeOptions(core)), limits),
+    pollers: new Set(),
+    now,
+    token: () => crypto.randomUUID(),
+  };
+  return core;
+}
+
+/** The definitions by name. */
+function registry(definitions: readonly WorkflowDefinition[]): Map<string, WorkflowDefinition> {
+  const byName = new Map<string, WorkflowDefinition>();
+  for (const definition of definitions) register(byName, definition, false);
+  return byName;
+}
+
+/** Adds a definition; two under one name could not be told apart in the rows. */
+export function register(
+  byName: Map<string, WorkflowDefinition>,
+  definition: WorkflowDefinition,
+  replace: boolean,
+): void {
+  if (definition?.kind !== "workflow") {
+    throw new StepConfigurationError(
+      "Cannot register a workflow: it must be what workflow({...}) returned",
+    );
+  }
+  const other = byName.get(definition.name);
+  if (other !== undefined && other !== definition && !replace) {
+    throw new StepConfigurationError(
+      `Cannot register two workflows under the name "${definition.name}": give one another name, ` +
+        `or replace it with engine.register(definition, { replace: true })`,
+    );
+  }
+  byName.set(definition.name, definition);
+}
+
+/** A reporter that breaks must not break a step. */
+function safeReporter(report: ReportError, log: Core["log"]): ReportError {
+  return async (error, context) => {
+    try {
+      await report(error, context);
+    } catch (thrown) {
+      log.error("The error reporter threw", { error: thrown, reported: error });
+    }
+  };
+}

@@ -1,0 +1,157 @@
+/**
+ * The iteration of one execution: what `src/iterate` asks of the engine.
+ *
+ * A checkpoint is one write that stores the cursor, renews the lease and answers whether to go on;
+ * the answer is kept with the claim, and the iteration asks for it without another round trip.
+ *
+ * @module
+ */
+
+import { StepConfigurationError, StepInterruptedError } from "../errors.ts";
+import {
+  type CheckpointUpdate,
+  createIter,
+  type InterruptRequest,
+  type IterationEvent,
+  type StopReason,
+} from "../iterate/iter.ts";
+import { encodeCursor } from "../state/codec.ts";
+import { metadataOf } from "../state/metadata.ts";
+import type { Flow } from "./flow.ts";
+import { idsOf, type StepScope } from "./step_scope.ts";
+import { decodeColumn } from "./view.ts";
+
+/** The parts of the context that only a resumable step has, and their end. */
+export interface OpenIteration {
+  /** `iter` and `suspend`. */
+  readonly parts: Readonly<Record<string, unknown>>;
+  /** Waits for writes that the body did not await, and stores progress that is not stored yet. */
+  settle(): Promise<void>;
+}
+
+/**
+ * Where a resumable step continues: the stored cursor, as its `parseCursor` reads it, or its
+ * `start`.
+ *
+ * @throws {StepConfigurationError} When the code cannot read what is stored.
+ */
+export function readCursor({ core, step, execution }: StepScope): unknown {
+  const stored = decodeColumn(core.codec, "cursor_value", execution.cursor);
+  if (stored === null) return copyOf(step.start, core.codec);
+  if (step.parseCursor === null) return stored;
+  try {
+    return step.parseCursor(stored);
+  } catch (cause) {
+    throw new StepConfigurationError(
+      `Step "${step.name}" cannot read its stored cursor: ${String(cause)}; ` +
+        `mend parseCursor and resume the workflow, or place it elsewhere with resumeAt()`,
+      { stepName: step.name, cause },
+    );
+  }
+}
+
+/** A copy, so that no execution changes what the definition holds. */
+function copyOf(start: unknown, codec: StepScope["core"]["codec"]): unknown {
+  return typeof start === "object" && start !== null ? codec.decode(codec.encode(start)) : start;
+}
+
+/** Opens the iteration of one execution at a cursor. */
+export function openIteration(scope: StepScope, flow: Flow, cursor: unknown): OpenIteration {
+  const { core, step, execution, held, log, interruption } = scope;
+  const limited = interruption?.limits ?? true;
+  let checkpoints = 0;
+
+  async function save(update: CheckpointUpdate): Promise<void> {
+    const { id: executionId } = execution;
+    const answer = await core.checkpoint({ executionId, token: held.token, ...update });
+    held.heard(answer);
+    if (answer !== "lost" && update.cursor !== undefined) scope.cursor = update.cursor;
+  }
+
+  function shouldStop(): StopReason | null {
+    checkpoints++;
+    const asked = stopReasonOf(scope);
+    if (asked !== null) return asked;
+    return interruption?.stop?.({ checkpoints, cursor: created.state.cursor }) ?? null;
+  }
+
+  const created = createIter({
+    stepName: step.name,
+    initialCursor: cursor,
+    resumed: execution.continuesFromId !== null,
+    firstOfChain: execution.continuesFromId === null,
+    maxIterations: limited ? step.maxIterations : null,
+    maxRuntimeMs: limited ? shorter(step.maxRuntimeMs, core.settings.maxRuntimeMs) : null,
+    startedAtMs: execution.startedAt?.getTime() ?? core.clock.now(),
+    clock: core.clock,
+    log,
+    save,
+    shouldStop,
+    interrupt: (request) => leave(scope, flow, request),
+    encode: (value) => encodeCursor(core.codec, value, core.settings.maxCursorBytes),
+    decode: (text) => core.codec.decode(text),
+    emit: (event) => emit(scope, event),
+    listensToItems: () => core.events.has("iteration"),
+  });
+  if (execution.continuesFromId !== null) {
+    log.info(`Continuing ${created.iter}`, { continuesFromId: execution.continuesFromId });
+  }
+  return {
+    parts: { iter: created.iter, suspend: created.suspend },
+    async settle() {
+      await created.state.settled();
+      const progress = created.state.pendingProgress;
+      if (progress !== null && !isLost(scope)) await save({ progress });
+    },
+  };
+}
+
+/** Whether the claim is known to be somebody else's. */
+export function isLost({ held }: StepScope): boolean {
+  return held.stopReason instanceof StepInterruptedError && held.stopReason.reason === "lost_lease";
+}
+
+/** Why somebody asks the body to stop: the claim's own news first, then the queue driver's. */
+function stopReasonOf({ core, held }: StepScope): StopReason | null {
+  const reason = held.stopReason;
+  if (reason !== null) return reason instanceof StepInterruptedError ? reason.reason : "timeout";
+  const asked = core.queue.shouldStop?.() ?? false;
+  return asked === true ? "shutdown" : asked || null;
+}
+
+function shorter(own: number | null, general: number | null): number | null {
+  return own === null ? general : Math.min(own, general ?? own);
+}
+
+const ASKED_BY_BODY: ReadonlySet<string> = new Set(["suspend", "skip_to", "throttled"]);
+
+/** A continuation that nobody gave a wait of its own takes the engine's. */
+function leave({ core }: StepScope, flow: Flow, request: InterruptRequest): never {
+  const { reason } = request;
+  const waitMs = ASKED_BY_BODY.has(reason) ? request.waitMs : core.settings.resumeDelayMs;
+  return flow.leave({ action: "interrupt", reason, waitMs }, NAMES[reason] ?? "checkpoint");
+}
+
+const NAMES: Readonly<Record<string, string>> = { suspend: "suspend", skip_to: "skipTo" };
+
+function emit(scope: StepScope, event: IterationEvent): void {
+  const { core, execution } = scope;
+  const { name, ...detail } = event;
+  const channel = name === "throttled" ? "throttled" : "iteration";
+  if (!core.events.has(channel)) return;
+  const ranMs = core.clock.now() - (execution.startedAt?.getTime() ?? core.clock.now());
+  const chain = name === "completed" ? chainTotals(execution.metadata, ranMs) : {};
+  core.events.emit(channel, {
+    ...idsOf(scope),
+    durationMs: ranMs,
+    resumable: true,
+    event: name,
+    detail: { ...detail, ...chain },
+  });
+}
+
+/** What the chunks before have handed on, with this one's time added. */
+function chainTotals(metadata: string | null, ranMs: number): Record<string, number> {
+  const chain = (metadataOf(metadata).chain ?? {}) as { interruptions?: number; ranMs?: number };
+  return { interruptions: chain.interruptions ?? 0, totalMs: (chain.ranMs ?? 0) + ranMs };
+}
