@@ -19,10 +19,11 @@ import {
 import type { Command } from "../state/command.ts";
 import { isOngoing, type WorkflowRow } from "../state/records.ts";
 import type { SignalRow } from "../state/signal.ts";
-import { announce, writeOptions } from "./announce.ts";
-import { type Core, graceMs } from "./core.ts";
+import { writeOptions } from "./announce.ts";
+import type { Core } from "./core.ts";
 import { stoppedFromOutside } from "./holdings.ts";
 import { type PlanBase, planNow, planStep } from "./plan.ts";
+import { announceIn, graceMs } from "./transactions.ts";
 import { decodeColumn, workflowRecord } from "./view.ts";
 
 /** What a command may be given. */
@@ -87,8 +88,8 @@ export async function command(
             const stop = what.action === "pause" ? "paused" : "canceled";
             core.holdings.interrupt(row.id, stoppedFromOutside(stop));
           }
-          await announce(core, [result.job]);
         }
+        await announceIn(core, what.tx, [result.job]);
         if (what.action !== "perform") {
           core.events.emit("workflow", {
             workflowId: row.id,
@@ -241,7 +242,7 @@ export async function sendSignal(
     case "known":
       return signalRecord(core, result.signal);
     case "stored":
-      if (tx === undefined) await announce(core, [result.job]);
+      await announceIn(core, tx, [result.job]);
       return signalRecord(core, result.signal);
   }
 }

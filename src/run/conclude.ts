@@ -12,12 +12,13 @@ import type { Finished, FinishResult, Verdict } from "../state/finish.ts";
 import type { ExecutionRow, NewExecution } from "../state/records.ts";
 import { storedError, toError } from "../state/stored_error.ts";
 import { announce, writeOptions } from "./announce.ts";
-import { type Core, graceMs } from "./core.ts";
+import type { Core } from "./core.ts";
 import { finishSurely } from "./finish_surely.ts";
 import { handleError } from "./handle_error.ts";
 import { planAgain, planStep } from "./plan.ts";
 import type { Ran } from "./run_step.ts";
 import { conditionContext, idsOf, reportContext, type StepScope } from "./step_scope.ts";
+import { graceMs } from "./transactions.ts";
 
 /** How the caller wants an execution concluded. */
 export interface ConcludeOptions {

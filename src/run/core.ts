@@ -104,12 +104,3 @@ export interface Core {
   /** A token that was never used. */
   token(): string;
 }
-
-/** How long after its due time a row is looked at, by the queue's own word about lost jobs. */
-export function graceMs(core: Pick<Core, "queue" | "settings">, tx?: unknown): number {
-  // In the caller's transaction the commit is invisible, so such a row is the sweep's at once.
-  if (core.queue.commit === "none" || (core.queue.commit === "after-store" && tx !== undefined)) {
-    return 0;
-  }
-  return core.settings.lostJobMs;
-}

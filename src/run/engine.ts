@@ -21,6 +21,7 @@ import type { EngineOptions } from "./options.ts";
 import { performOn, type PerformOptions } from "./perform.ts";
 import { createRun, type Run } from "./run.ts";
 import { start, type Started, startMany, type StartOptions } from "./start.ts";
+import { enqueueInline, inTransaction } from "./transactions.ts";
 import { createWorker, type Worker, type WorkOptions } from "./worker.ts";
 
 /** Runs workflows in a database. */
@@ -42,6 +43,17 @@ export interface Engine extends AsyncDisposable {
     items: readonly Omit<StartOptions<NoInfer<Hero>, NoInfer<StartInput>>, "tx">[],
     options?: { readonly tx?: unknown },
   ): Promise<Started[]>;
+  /**
+   * Runs work in a transaction of the store: pass its `tx` to `start`, `startMany`, `signal` and the
+   * commands, and write with it. What was scheduled is announced once it is committed.
+   */
+  // deno-lint-ignore no-explicit-any -- the handle is the database client's own
+  transaction<T>(work: (tx: any) => Promise<T>): Promise<T>;
+  /**
+   * Runs work whose jobs are handed to the queue in the very call, inside whatever transaction is
+   * open, instead of after its commit; other flows of control are not affected.
+   */
+  enqueueInline<T>(work: () => T): T;
   /** The workflow of this id, or null. */
   find(id: string): Promise<Run | null>;
   /** A page of workflows, newest first. */
@@ -101,6 +113,8 @@ export function buildEngine(options: EngineOptions & { readonly queue: QueueDriv
     register: (definition, how) => register(core.definitions, definition, how?.replace === true),
     start: (definition, how) => start(core, definition, how ?? {}),
     startMany: (definition, items, how) => startMany(core, definition, items, how?.tx),
+    transaction: (work) => inTransaction(core, work),
+    enqueueInline,
     async find(id) {
       const row = await core.store.get(String(id));
       return row === null ? null : createRun(core, row);

@@ -27,6 +27,7 @@ import type { Core } from "./core.ts";
 import { putBack } from "./put_back.ts";
 import { prepareStep, type Ran, type Ready, runStep } from "./run_step.ts";
 import { idsOf, type Interruption, scopeLogger, type StepScope } from "./step_scope.ts";
+import { inTransaction } from "./transactions.ts";
 
 /** How the caller wants an execution performed. */
 export interface PerformOptions extends ConcludeOptions {
@@ -150,7 +151,7 @@ async function performInTransaction(
 ): Promise<Performed> {
   let committed: { settled: Settled; ran: Ran };
   try {
-    committed = await scope.core.store.transaction(async (tx) => {
+    committed = await inTransaction(scope.core, async (tx) => {
       const ran = await orAbandoned(scope, runStep(scope, ready, tx));
       if (ran.kind !== "completed" && ran.kind !== "flow") throw new RollBack(ran);
       const settled = await settle(scope, ran, options, tx);

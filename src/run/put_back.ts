@@ -14,10 +14,11 @@ import { mergeMetadata, metadataOf } from "../state/metadata.ts";
 import type { NewExecution } from "../state/records.ts";
 import { storedError } from "../state/stored_error.ts";
 import { announce } from "./announce.ts";
-import { type Core, graceMs } from "./core.ts";
+import type { Core } from "./core.ts";
 import { finishSurely } from "./finish_surely.ts";
 import type { Performed } from "./conclude.ts";
 import { reportContext, scopeLogger } from "./step_scope.ts";
+import { graceMs } from "./transactions.ts";
 
 /** How often an execution is put back before its workflow is paused. */
 export const MAX_PUT_BACKS = 10;

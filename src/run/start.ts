@@ -11,12 +11,13 @@ import { optionsObject } from "../define/options.ts";
 import { DuplicateWorkflowError, InvalidInputError, WorkflowNotDefinedError } from "../errors.ts";
 import type { Created } from "../seams/store.ts";
 import type { NewExecution, NewWorkflow, WorkflowRow } from "../state/records.ts";
-import { announce, writeOptions } from "./announce.ts";
+import { writeOptions } from "./announce.ts";
 import { outsideContext } from "./commands.ts";
-import { type Core, graceMs } from "./core.ts";
+import type { Core } from "./core.ts";
 import { MAX_BATCH } from "./create_core.ts";
 import { planStep } from "./plan.ts";
 import { createRun, type Run } from "./run.ts";
+import { announceIn, graceMs } from "./transactions.ts";
 
 /** What `start` may be given beside the definition. */
 export interface StartOptions<Hero = unknown, Input = unknown> {
@@ -90,7 +91,6 @@ export async function startMany(
   );
 }
 
-/** In the caller's transaction nothing is announced: nobody can see the rows yet. */
 async function afterCreate(core: Core, created: readonly Created[], tx: unknown): Promise<void> {
   for (const one of created) {
     if (one.kind !== "created" || !core.events.has("workflow")) continue;
@@ -101,8 +101,7 @@ async function afterCreate(core: Core, created: readonly Created[], tx: unknown)
       workflowState: one.workflow.state,
     });
   }
-  if (tx !== undefined) return;
-  await announce(core, created.map((one) => one.kind === "created" ? one.job : null));
+  await announceIn(core, tx, created.map((one) => one.kind === "created" ? one.job : null));
 }
 
 /** Builds the row of a new workflow and of its first execution. */
