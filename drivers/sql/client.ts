@@ -1,22 +1,25 @@
 /**
  * The border between the choreography and a database client.
  *
- * An operation is a *plan*: a generator that yields statements and receives their rows. A plan
+ * An operation is a *plan*: a generator that yields statements and receives their replies. A plan
  * awaits nothing, so SQLite can run a whole transaction in one go, while a network client awaits
  * each reply and drives the very same plan (`drive` and `driveAsync`).
  *
  * @module
  */
 
-/** What may be bound to a parameter: the common ground of all clients. */
-export type SqlValue = string | number | bigint | null;
+/** One value as a client takes it. */
+export type SqlScalar = string | number | bigint | boolean | null;
+
+/** What may be bound to a parameter; lists only where the database has arrays. */
+export type SqlValue = SqlScalar | readonly SqlScalar[];
 
 /** A row as a client returns it. */
 export type SqlRow = Readonly<Record<string, unknown>>;
 
 /** One statement with its parameters. */
 export interface Statement {
-  /** The text, with the placeholders of the dialect. */
+  /** The text. */
   readonly text: string;
   /** One value per placeholder. */
   readonly params: readonly SqlValue[];
@@ -30,14 +33,18 @@ export interface Request {
   readonly runs: readonly (readonly SqlValue[])[];
 }
 
-/**
- * What the client answers: the rows of each run. An INSERT on a database without RETURNING is
- * answered with one row `{ id }` that holds the generated key.
- */
-export type Reply = readonly (readonly SqlRow[])[];
+/** What came of one run of a statement. */
+export interface Reply {
+  /** The rows of a SELECT or of a RETURNING; empty otherwise. */
+  readonly rows: readonly SqlRow[];
+  /** How many rows a statement wrote; of no meaning for one that answers rows. */
+  readonly changes: number;
+  /** The key that the database made for the (first) inserted row, where the client is told. */
+  readonly lastId: unknown;
+}
 
-/** An operation: statements out, rows in, a result at the end. */
-export type Plan<T> = Generator<Request, T, Reply>;
+/** An operation: statements out, replies in (one per run), a result at the end. */
+export type Plan<T> = Generator<Request, T, readonly Reply[]>;
 
 /** How a plan is run. */
 export interface WriteScope<Tx, T> {
@@ -51,7 +58,8 @@ export interface WriteScope<Tx, T> {
  * What a database implements.
  *
  * Plans come as functions that make them, because a client may have to run one again from the
- * start: when the database was busy, or chose the transaction as a deadlock's victim.
+ * start: when the database was busy, or chose the transaction as a deadlock's victim. A plan that
+ * joined somebody else's transaction is never run again; its error is passed on.
  */
 export interface SqlClient<Tx> {
   /** The driver's name, for messages. */
@@ -59,8 +67,9 @@ export interface SqlClient<Tx> {
 
   /**
    * Runs a plan in one transaction that can write. With `tx` the plan joins that transaction, and
-   * if it fails nothing of it remains there. Whatever fails rejects as a `PawlError`, except what
-   * `beforeCommit` throws, which is passed on as it is.
+   * if it fails nothing of it remains there. What the database says against it rejects as a
+   * `PawlError` (a missing table or column as a `MigrationError`); what the plan itself or
+   * `beforeCommit` throws is passed on as it is.
    */
   write<T>(plan: () => Plan<T>, scope?: WriteScope<Tx, T>): Promise<T>;
 
@@ -70,33 +79,42 @@ export interface SqlClient<Tx> {
   /** Runs work in a transaction of its own; what work throws rolls back and is passed on. */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 
+  /** The database's own clock in epoch milliseconds; absent where it is this machine's. */
+  serverTime?(): Promise<number>;
+
   /** Closes what the client opened; calling it twice is harmless. */
   close(): Promise<void>;
 }
 
 /** Runs one statement and answers its rows. */
 export function* rowsOf(statement: Statement): Plan<readonly SqlRow[]> {
-  const reply = yield { text: statement.text, runs: [statement.params] };
-  return reply[0] ?? [];
+  const replies = yield { text: statement.text, runs: [statement.params] };
+  return replies[0]?.rows ?? [];
+}
+
+/** Runs one statement and answers how many rows it wrote. */
+export function* changesOf(statement: Statement): Plan<number> {
+  const replies = yield { text: statement.text, runs: [statement.params] };
+  return replies[0]?.changes ?? 0;
 }
 
 /** Runs one text once per row of parameters; no row, no statement. */
-export function* eachOf(text: string, runs: Request["runs"]): Plan<Reply> {
+export function* eachOf(text: string, runs: Request["runs"]): Plan<readonly Reply[]> {
   return runs.length === 0 ? [] : yield { text, runs };
 }
 
 /** Drives a plan where every reply is there at once. */
-export function drive<T>(plan: Plan<T>, answer: (request: Request) => Reply): T {
+export function drive<T>(plan: Plan<T>, answer: (request: Request) => readonly Reply[]): T {
   let step = plan.next();
   while (!step.done) {
-    let reply: Reply;
+    let replies: readonly Reply[];
     try {
-      reply = answer(step.value);
+      replies = answer(step.value);
     } catch (error) {
       step = plan.throw(error);
       continue;
     }
-    step = plan.next(reply);
+    step = plan.next(replies);
   }
   return step.value;
 }
@@ -104,18 +122,18 @@ export function drive<T>(plan: Plan<T>, answer: (request: Request) => Reply): T 
 /** Drives a plan where every reply has to be awaited. */
 export async function driveAsync<T>(
   plan: Plan<T>,
-  answer: (request: Request) => Promise<Reply>,
+  answer: (request: Request) => Promise<readonly Reply[]>,
 ): Promise<T> {
   let step = plan.next();
   while (!step.done) {
-    let reply: Reply;
+    let replies: readonly Reply[];
     try {
-      reply = await answer(step.value);
+      replies = await answer(step.value);
     } catch (error) {
       step = plan.throw(error);
       continue;
     }
-    step = plan.next(reply);
+    step = plan.next(replies);
   }
   return step.value;
 }

@@ -2,14 +2,19 @@
  * What differs between databases, and nothing else. Everything that a dialect does not name here is
  * portable text in `statements.ts`.
  *
+ * Texts are written with `?` for a parameter and go through `Dialect.text` once, when a store is
+ * made; only what `oneOf` answers is still in that form, because it is a part of a text.
+ *
  * @module
  */
 
 import type { WorkflowState } from "../../src/state/records.ts";
-import type { MigrateOptions } from "../../src/seams/store.ts";
-import { eachOf, type Plan, type SqlValue, type Statement } from "./client.ts";
+import { eachOf, type Plan, type SqlScalar, type SqlValue, type Statement } from "./client.ts";
 
-/** What a column holds; a codec says how each kind is bound and read. */
+/** The two types of primary keys: made by the database, or version 7 UUIDs made by the store. */
+export type KeyType = "bigint" | "uuid";
+
+/** What a column holds: enough for a dialect to know its type. */
 export type ColumnKind = "id" | "text" | "json" | "integer" | "real" | "boolean" | "time";
 
 /** A column of a table. */
@@ -20,23 +25,23 @@ export interface Column {
   readonly kind: ColumnKind;
 }
 
-/** How values travel. Null is handled before a codec sees it. */
-export interface Codec {
-  /** An id for binding, or null when the text cannot be an id of this database. */
-  idIn(id: string): SqlValue;
-  /** An id as text. */
+/** How values travel. Null is handled before a codec sees it; text, JSON and numbers go as they are. */
+export interface ValueCodec {
+  /** An id for binding, or null when the text cannot be an id of this schema. */
+  idIn(id: string): SqlScalar;
+  /** An id as text: what was read, or what `idIn` made. */
   idOut(value: unknown): string;
   /** An instant for binding. */
-  timeIn(time: Date): SqlValue;
+  timeIn(time: Date): SqlScalar;
   /** An instant as read. */
   timeOut(value: unknown): Date;
   /** A truth value for binding. */
-  booleanIn(value: boolean): SqlValue;
+  booleanIn(value: boolean): SqlScalar;
   /** A truth value as read. */
   booleanOut(value: unknown): boolean;
 }
 
-/** The names of the tables, with the prefix. */
+/** The names of the tables, with prefix and schema. */
 export interface Tables {
   /** The workflows. */
   readonly workflows: string;
@@ -48,17 +53,23 @@ export interface Tables {
   readonly schema: string;
 }
 
-/** Rows of values to write, in the order of the columns that were named. */
-export type ValueRows = readonly (readonly SqlValue[])[];
+/** Rows of values to write, each in the order of the columns that were named. */
+export type ValueRows = readonly (readonly SqlScalar[])[];
+
+/** Inserts rows and answers their ids as the database gave them; null for a row left out. */
+export type Insert = (rows: ValueRows) => Plan<unknown[]>;
+
+/** Writes rows, all the columns that were named; the last value of each row is its id. */
+export type Update = (rows: ValueRows) => Plan<void>;
 
 /** One checkpoint, ready for binding. */
 export interface CheckpointValues {
   /** The execution's id. */
-  readonly id: SqlValue;
+  readonly id: SqlScalar;
   /** The claim's token. */
   readonly token: string;
   /** The new end of the lease. */
-  readonly leaseUntil: SqlValue;
+  readonly leaseUntil: SqlScalar;
   /** The new cursor in an array of one; empty: the stored one stays. */
   readonly cursor: readonly [] | readonly [string | null];
   /** The new progress (done, total, message); empty: the stored one stays. */
@@ -74,29 +85,31 @@ export interface CheckpointValues {
 export interface Dialect {
   /** The driver's name, for messages. */
   readonly name: string;
-  /** How values travel. */
-  readonly codec: Codec;
-  /** Suffixes of a SELECT that locks: one that waits, and one that skips what others hold. */
+  /**
+   * What ends a SELECT that locks all the rows it answers: `wait` for those that others hold, or
+   * `skip` them. Both begin with a space, or are empty where a transaction that writes is alone.
+   */
   readonly lock: { readonly wait: string; readonly skip: string };
-  /** True when a transaction that writes is alone: what it read before locking cannot change. */
-  readonly singleWriter: boolean;
 
+  /** How values travel under this type of key. */
+  codec(keyType: KeyType): ValueCodec;
   /** A text with `?` placeholders in the placeholders of this database. */
   text(sql: string): string;
-  /** `column IN (values)`, best as one text however many values there are; uses `?`. */
-  oneOf(column: Column, values: readonly SqlValue[]): Statement;
-  /** An expression as text, to compare a hero's id of any type with `hero_id`. */
+  /** `column IN (values)` with `?`, best as few texts however many values there are (at least one). */
+  oneOf(column: Column, values: readonly SqlScalar[]): Statement;
+  /** What limits a SELECT to so many rows: a whole number of at least 1. */
+  limit(count: number): Statement;
+  /** An identifier in quotes; it holds only letters, digits and underscores. */
+  quote(identifier: string): string;
+  /** An expression as text, to compare an id of any type with `hero_id`. */
   asText(expression: string): string;
 
-  /** Inserts rows and answers their ids, in order. The id is not among the columns. */
-  insert(table: string, columns: readonly Column[]): (rows: ValueRows) => Plan<string[]>;
-  /** The same, but a row that a unique index refuses is left out, and its id is null. */
-  insertUnlessTaken(
-    table: string,
-    columns: readonly Column[],
-  ): (rows: ValueRows) => Plan<(string | null)[]>;
-  /** Writes columns of rows; the last value of each row is its id. */
-  update(table: string, columns: readonly Column[]): (rows: ValueRows) => Plan<void>;
+  /** Inserts rows; the id is among the columns (first) when the store made it, and only then. */
+  insert(table: string, columns: readonly Column[]): Insert;
+  /** The same, but a row that a unique index refuses is left out. */
+  insertUnlessTaken(table: string, columns: readonly Column[]): Insert;
+  /** Writes columns of rows by id. */
+  update(table: string, columns: readonly Column[]): Update;
   /**
    * Stores what each checkpoint carries and moves `lease_until` and `wake_at`, where the id and the
    * token match an execution in progress; answers the workflow's state, or null where none matched.
@@ -105,27 +118,19 @@ export interface Dialect {
     tables: Tables,
   ): (batch: readonly CheckpointValues[]) => Plan<(WorkflowState | null)[]>;
 
-  /** Whether a table exists: a row, or none. */
+  /** Whether a table of ours exists: a row, or none; its name comes as `Tables` has it. */
   tableExists(table: string): Statement;
   /** Keeps other migrations out until the transaction ends, or until `unlockMigration`. */
   lockMigration(tables: Tables): Plan<void>;
-  /** Lets them in again, where the end of the transaction does not. */
+  /** Lets them in again, where the end of the transaction does not; runs after a failure too. */
   unlockMigration(tables: Tables): Plan<void>;
-  /** The type of the primary keys, given what was asked for and what the database holds. */
-  keyType(asked: NonNullable<MigrateOptions["keyType"]>): Plan<"bigint" | "uuid">;
-}
-
-/** An `update` that runs one text per row: right where a statement is not a round trip. */
-export function updateEach(
-  dialect: Pick<Dialect, "text">,
-  table: string,
-  columns: readonly Column[],
-): (rows: ValueRows) => Plan<void> {
-  const set = columns.map((column) => `${column.name} = ?`).join(", ");
-  const text = dialect.text(`UPDATE ${table} SET ${set} WHERE id = ?`);
-  return function* (rows) {
-    yield* eachOf(text, rows);
-  };
+  /**
+   * The primary keys of all tables where the store's tables are or will be, one row per column of
+   * a key: `table_name` and `key_type`, the latter as the database writes it ("bigint", "char(36)").
+   */
+  primaryKeys(): Statement;
+  /** What stands for `{{name}}` in the migrations, beside `{{prefix}}` and `{{schema}}`. */
+  variables(keyType: KeyType): Readonly<Record<string, string>>;
 }
 
 /** The head of an INSERT of one row: table, columns and placeholders. */
@@ -133,4 +138,30 @@ export function insertHead(table: string, columns: readonly Column[]): string {
   const names = columns.map((column) => column.name).join(", ");
   const marks = columns.map(() => "?").join(", ");
   return `INSERT INTO ${table} (${names}) VALUES (${marks})`;
+}
+
+/** An `update` that runs one text per row: right where a statement is not a round trip. */
+export function updateEach(
+  dialect: Pick<Dialect, "text">,
+  table: string,
+  columns: readonly Column[],
+): Update {
+  const set = columns.map((column) => `${column.name} = ?`).join(", ");
+  const text = dialect.text(`UPDATE ${table} SET ${set} WHERE id = ?`);
+  return function* (rows) {
+    yield* eachOf(text, rows);
+  };
+}
+
+/**
+ * `column IN (?, ?, …)` whose number of placeholders is a power of two, the last value repeated:
+ * so few texts serve all lengths, and prepared statements can be kept.
+ */
+export function inList(column: Column, values: readonly SqlScalar[]): Statement {
+  let size = 1;
+  while (size < values.length) size *= 2;
+  const last = values.at(-1) ?? null;
+  const params: SqlValue[] = [...values];
+  while (params.length < size) params.push(last);
+  return { text: `${column.name} IN (${params.map(() => "?").join(", ")})`, params };
 }

@@ -4,7 +4,9 @@
  * @module
  */
 
+import { StoreError } from "../../src/errors.ts";
 import type {
+  Cause,
   ExecutionRow,
   ExecutionState,
   Outcome,
@@ -12,11 +14,9 @@ import type {
   WorkflowRow,
   WorkflowState,
 } from "../../src/state/records.ts";
-import type { Cause } from "../../src/state/records.ts";
 import type { SignalRow } from "../../src/state/signal.ts";
-import { StoreError } from "../../src/errors.ts";
-import type { SqlRow, SqlValue } from "./client.ts";
-import type { Codec, Column, ColumnKind } from "./dialect.ts";
+import type { SqlRow, SqlScalar } from "./client.ts";
+import type { Column, ColumnKind, ValueCodec } from "./dialect.ts";
 
 type FieldValue = string | number | boolean | Date | null;
 
@@ -115,102 +115,147 @@ export function columnList(fields: readonly Column[], alias?: string): string {
   return names.map((name) => alias === undefined ? name : `${alias}.${name}`).join(", ");
 }
 
+/** What stands before the columns of a workflow where they are selected beside an execution's. */
+export const WORKFLOW_PREFIX = "w_";
+
+/** The columns of a workflow `w` beside those of an execution `e`, told apart by the prefix. */
+export function pairColumns(): string {
+  const workflow = ["id", ...WORKFLOW_FIELDS.map((one) => one.name)]
+    .map((name) => `w.${name} AS ${WORKFLOW_PREFIX}${name}`);
+  return `${columnList(EXECUTION_FIELDS, "e")}, ${workflow.join(", ")}`;
+}
+
 /** The values of a row in the order of the fields, ready for binding. */
-export function valuesOf<Row>(codec: Codec, fields: readonly Field<Row>[], row: Row): SqlValue[] {
+export function valuesOf<Row>(
+  codec: ValueCodec,
+  fields: readonly Field<Row>[],
+  row: Row,
+): SqlScalar[] {
   return fields.map((one) => valueOf(codec, one.kind, one.of(row)));
 }
 
-function valueOf(codec: Codec, kind: ColumnKind, value: FieldValue): SqlValue {
+function valueOf(codec: ValueCodec, kind: ColumnKind, value: FieldValue): SqlScalar {
   if (value === null) return null;
   if (value instanceof Date) return codec.timeIn(value);
   if (typeof value === "boolean") return codec.booleanIn(value);
   if (kind !== "id") return value;
   const id = codec.idIn(String(value));
-  if (id === null) throw new StoreError("sql", `Cannot store "${value}" as an id: it is none`);
-  return id;
+  if (id !== null) return id;
+  throw new StoreError("sql", `Cannot write ${JSON.stringify(value)} as an id: it is none`);
 }
 
-/** The rows' functions for one way of encoding values. */
-export interface RowReader {
-  /** A workflow. */
-  workflow(row: SqlRow): WorkflowRow;
-  /** An execution. */
-  execution(row: SqlRow): ExecutionRow;
-  /** A signal. */
-  signal(row: SqlRow): SignalRow;
+/** Makes the function that reads workflows, out of columns with or without a prefix. */
+export function workflowReader(
+  codec: ValueCodec,
+  prefix: string = "",
+): (row: SqlRow) => WorkflowRow {
+  const { id, ...columns } = prefixed(prefix);
+  const { time, text } = nullable(codec);
+  return (row) => ({
+    id: codec.idOut(row[id]),
+    name: row[columns.name] as string,
+    heroType: text(row[columns.heroType]),
+    heroId: text(row[columns.heroId]),
+    state: row[columns.state] as WorkflowState,
+    currentStepName: text(row[columns.currentStepName]),
+    nextStepName: text(row[columns.nextStepName]),
+    allowMultiple: codec.booleanOut(row[columns.allowMultiple]),
+    input: text(row[columns.input]),
+    metadata: text(row[columns.metadata]),
+    jobOptions: text(row[columns.jobOptions]),
+    traceparent: text(row[columns.traceparent]),
+    startedAt: time(row[columns.startedAt]),
+    transitionedAt: time(row[columns.transitionedAt]),
+    createdAt: codec.timeOut(row[columns.createdAt]),
+    updatedAt: codec.timeOut(row[columns.updatedAt]),
+  });
 }
 
-/** Makes the functions that read rows. */
-export function rowReader(codec: Codec): RowReader {
-  const time = (value: unknown): Date | null => value === null ? null : codec.timeOut(value);
-  const id = (value: unknown): string | null => value === null ? null : codec.idOut(value);
-  const text = (value: unknown): string | null => value as string | null;
-
+/** The names of a workflow's columns, composed once and not per row. */
+function prefixed(prefix: string): Record<keyof WorkflowRow, string> {
   return {
-    workflow: (row) => ({
-      id: codec.idOut(row.id),
-      name: row.name as string,
-      heroType: text(row.hero_type),
-      heroId: text(row.hero_id),
-      state: row.state as WorkflowState,
-      currentStepName: text(row.current_step_name),
-      nextStepName: text(row.next_step_name),
-      allowMultiple: codec.booleanOut(row.allow_multiple),
-      input: text(row.input),
-      metadata: text(row.metadata),
-      jobOptions: text(row.job_options),
-      traceparent: text(row.traceparent),
-      startedAt: time(row.started_at),
-      transitionedAt: time(row.transitioned_at),
-      createdAt: codec.timeOut(row.created_at),
-      updatedAt: codec.timeOut(row.updated_at),
-    }),
+    id: `${prefix}id`,
+    name: `${prefix}name`,
+    heroType: `${prefix}hero_type`,
+    heroId: `${prefix}hero_id`,
+    state: `${prefix}state`,
+    currentStepName: `${prefix}current_step_name`,
+    nextStepName: `${prefix}next_step_name`,
+    allowMultiple: `${prefix}allow_multiple`,
+    input: `${prefix}input`,
+    metadata: `${prefix}metadata`,
+    jobOptions: `${prefix}job_options`,
+    traceparent: `${prefix}traceparent`,
+    startedAt: `${prefix}started_at`,
+    transitionedAt: `${prefix}transitioned_at`,
+    createdAt: `${prefix}created_at`,
+    updatedAt: `${prefix}updated_at`,
+  };
+}
 
-    execution: (row) => ({
-      id: codec.idOut(row.id),
-      workflowId: codec.idOut(row.workflow_id),
-      seq: Number(row.seq),
-      stepName: row.step_name as string,
-      state: row.state as ExecutionState,
-      outcome: row.outcome as Outcome | null,
-      cause: row.cause as Cause | null,
-      attempt: Number(row.attempt),
-      failures: Number(row.failures),
-      continuesFromId: id(row.continues_from_id),
-      cursor: text(row.cursor_value),
-      progress: progressOf(row),
-      waitingFor: text(row.waiting_for),
-      waitUntil: time(row.wait_until),
-      scheduledFor: codec.timeOut(row.scheduled_for),
-      wakeAt: time(row.wake_at),
-      token: text(row.token),
-      leaseUntil: time(row.lease_until),
-      worker: text(row.worker),
-      startedAt: time(row.started_at),
-      completedAt: time(row.completed_at),
-      failedAt: time(row.failed_at),
-      canceledAt: time(row.canceled_at),
-      skippedAt: time(row.skipped_at),
-      finishedAt: time(row.finished_at),
-      errorClass: text(row.error_class),
-      errorMessage: text(row.error_message),
-      errorStack: text(row.error_stack),
-      metadata: text(row.metadata),
-      jobId: text(row.job_id),
-      queue: row.queue as string,
-      priority: Number(row.priority),
-      createdAt: codec.timeOut(row.created_at),
-    }),
+/** Makes the function that reads executions. */
+export function executionReader(codec: ValueCodec): (row: SqlRow) => ExecutionRow {
+  const { time, id, text } = nullable(codec);
+  return (row) => ({
+    id: codec.idOut(row.id),
+    workflowId: codec.idOut(row.workflow_id),
+    seq: Number(row.seq),
+    stepName: row.step_name as string,
+    state: row.state as ExecutionState,
+    outcome: row.outcome as Outcome | null,
+    cause: row.cause as Cause | null,
+    attempt: Number(row.attempt),
+    failures: Number(row.failures),
+    continuesFromId: id(row.continues_from_id),
+    cursor: text(row.cursor_value),
+    progress: progressOf(row),
+    waitingFor: text(row.waiting_for),
+    waitUntil: time(row.wait_until),
+    scheduledFor: codec.timeOut(row.scheduled_for),
+    wakeAt: time(row.wake_at),
+    token: text(row.token),
+    leaseUntil: time(row.lease_until),
+    worker: text(row.worker),
+    startedAt: time(row.started_at),
+    completedAt: time(row.completed_at),
+    failedAt: time(row.failed_at),
+    canceledAt: time(row.canceled_at),
+    skippedAt: time(row.skipped_at),
+    finishedAt: time(row.finished_at),
+    errorClass: text(row.error_class),
+    errorMessage: text(row.error_message),
+    errorStack: text(row.error_stack),
+    metadata: text(row.metadata),
+    jobId: text(row.job_id),
+    queue: row.queue as string,
+    priority: Number(row.priority),
+    createdAt: codec.timeOut(row.created_at),
+  });
+}
 
-    signal: (row) => ({
-      id: codec.idOut(row.id),
-      workflowId: codec.idOut(row.workflow_id),
-      name: row.name as string,
-      payload: text(row.payload),
-      idempotencyKey: text(row.idempotency_key),
-      sentAt: codec.timeOut(row.sent_at),
-      consumedById: id(row.consumed_by_id),
-    }),
+/** Makes the function that reads signals. */
+export function signalReader(codec: ValueCodec): (row: SqlRow) => SignalRow {
+  const { id, text } = nullable(codec);
+  return (row) => ({
+    id: codec.idOut(row.id),
+    workflowId: codec.idOut(row.workflow_id),
+    name: row.name as string,
+    payload: text(row.payload),
+    idempotencyKey: text(row.idempotency_key),
+    sentAt: codec.timeOut(row.sent_at),
+    consumedById: id(row.consumed_by_id),
+  });
+}
+
+function nullable(codec: ValueCodec): {
+  time(value: unknown): Date | null;
+  id(value: unknown): string | null;
+  text(value: unknown): string | null;
+} {
+  return {
+    time: (value) => value === null ? null : codec.timeOut(value),
+    id: (value) => value === null ? null : codec.idOut(value),
+    text: (value) => value as string | null,
   };
 }
 

@@ -1,17 +1,23 @@
 /**
- * The portable statements, named, in the order of `StoreDriver`. Each is a function that answers a
- * text and its parameters, or a writer that the dialect made; nothing here decides anything.
+ * The statements that write, named, in the order of `StoreDriver`. Those that lock are in
+ * `locks.ts`, those that only read in `queries.ts`; nothing in these files decides anything.
  *
  * @module
  */
 
-import type { PurgeOptions, WorkflowFilter } from "../../src/seams/store.ts";
-import type { ExecutionRow, WorkflowRow } from "../../src/state/records.ts";
+import type { ExecutionRow, WorkflowRow, WorkflowState } from "../../src/state/records.ts";
 import type { SignalRow } from "../../src/state/signal.ts";
-import { eachOf, type Plan, type SqlValue, type Statement } from "./client.ts";
-import type { CheckpointValues, Column, Dialect, Tables } from "./dialect.ts";
+import { changesOf, type Plan, type SqlScalar } from "./client.ts";
+import type {
+  CheckpointValues,
+  Column,
+  Dialect,
+  Insert,
+  KeyType,
+  Tables,
+  ValueCodec,
+} from "./dialect.ts";
 import {
-  columnList,
   EXECUTION_FIELDS,
   type Field,
   ID,
@@ -20,76 +26,183 @@ import {
   valuesOf,
   WORKFLOW_FIELDS,
 } from "./rows.ts";
+import { template } from "./texts.ts";
+import { uuid7Generator } from "./uuid7.ts";
 
 /** The columns that each kind of write touches: no index is rewritten that need not be. */
-const MOVED = [
-  "state",
-  "current_step_name",
-  "next_step_name",
-  "started_at",
-  "transitioned_at",
-  "updated_at",
-];
+const ADVANCED = ["current_step_name", "next_step_name", "updated_at"];
+const MOVED = [...ADVANCED, "state", "started_at", "transitioned_at"];
 const CLAIMED = [
-  "state",
-  "token",
-  "worker",
-  "lease_until",
-  "wake_at",
-  "started_at",
-  "waiting_for",
-  "wait_until",
-  "metadata",
+  ...["state", "token", "worker", "lease_until", "wake_at", "started_at"],
+  ...["waiting_for", "wait_until", "metadata"],
 ];
 const CLOSED = [
-  "state",
-  "outcome",
-  "cause",
-  "started_at",
-  "completed_at",
-  "failed_at",
-  "canceled_at",
-  "skipped_at",
-  "finished_at",
-  "wake_at",
-  "token",
-  "lease_until",
-  "cursor_value",
-  "error_class",
-  "error_message",
-  "error_stack",
-  "metadata",
+  ...["state", "outcome", "cause", "wake_at", "token", "lease_until", "cursor_value", "metadata"],
+  ...["started_at", "completed_at", "failed_at", "canceled_at", "skipped_at", "finished_at"],
+  ...["error_class", "error_message", "error_stack"],
 ];
 
-const ACTIVE = "state IN ('scheduled', 'in_progress')";
-const ENDED = "state IN ('finished', 'canceled')";
-const ONGOING = "state NOT IN ('finished', 'canceled')";
-const WORKFLOW_ID: Column = { name: "workflow_id", kind: "id" };
-const NAME: Column = { name: "name", kind: "text" };
-
-/** A position in the live index. */
-export interface DueQuery {
-  /** The lane. */
-  readonly queue: string;
-  /** The lane's priority. */
-  readonly priority: number;
-  /** Rows that wake at or before this. */
-  readonly before: SqlValue;
-  /** Only rows in this state. */
-  readonly state: "scheduled" | "in_progress" | null;
-  /** How many at the most. */
-  readonly limit: number;
+/** What the statements of one store are made from. */
+export interface Ground {
+  /** The database's differences. */
+  readonly dialect: Dialect;
+  /** The names of the tables. */
+  readonly tables: Tables;
+  /** The type of the primary keys. */
+  readonly keyType: KeyType;
+  /** How values travel. */
+  readonly codec: ValueCodec;
 }
 
-/** All statements of a store. */
-export type Statements = ReturnType<typeof statements>;
+/** A workflow before and after a write. */
+export interface Move {
+  /** As it was read. */
+  readonly before: WorkflowRow;
+  /** As it is to be. */
+  readonly after: WorkflowRow;
+}
 
-/** The names of the tables under a prefix. */
-export function tablesOf(prefix: string): Tables {
+/** The statements that write. */
+export interface Statements {
+  /** The id of a row that is about to be inserted; empty where the database makes it. */
+  newId(now: Date): string;
+  /** Inserts workflows and answers them with their ids; null: an ongoing one is in the way. */
+  insertWorkflows(rows: readonly WorkflowRow[]): Plan<(WorkflowRow | null)[]>;
+  /** Inserts executions and answers them with their ids. */
+  insertExecutions(rows: readonly ExecutionRow[]): Plan<ExecutionRow[]>;
+  /** Inserts a signal and answers it with its id. */
+  insertSignal(row: SignalRow): Plan<SignalRow>;
+  /** Writes what a claim changes of executions. */
+  claimExecutions(rows: readonly ExecutionRow[]): Plan<void>;
+  /** Stores checkpoints; answers the workflow's state, or null where the claim is lost. */
+  checkpoint(batch: readonly CheckpointValues[]): Plan<(WorkflowState | null)[]>;
+  /** Writes what an end changes of executions. */
+  closeExecutions(rows: readonly ExecutionRow[]): Plan<void>;
+  /** Writes when executions must be looked at again. */
+  wakeExecutions(rows: readonly ExecutionRow[]): Plan<void>;
+  /** Writes what a move changes of workflows. */
+  moveWorkflows(moves: readonly Move[]): Plan<void>;
+  /** Writes which executions received signals. */
+  consumeSignals(rows: readonly SignalRow[]): Plan<void>;
+  /** Writes the queue's own ids of jobs, given with the execution's id for binding. */
+  noteJobs(entries: readonly { jobId: string; id: SqlScalar }[]): Plan<void>;
+  /** Deletes workflows with all that belongs to them; answers how many executions went. */
+  deleteWorkflows(ids: readonly SqlScalar[]): Plan<number>;
+}
+
+/** Makes the statements that write. */
+export function statements(ground: Ground): Statements {
+  return { ...inserts(ground), ...updates(ground), ...deletes(ground) };
+}
+
+type Inserts = Pick<
+  Statements,
+  "newId" | "insertWorkflows" | "insertExecutions" | "insertSignal"
+>;
+
+function inserts({ dialect, tables, keyType, codec }: Ground): Inserts {
+  const made = keyType === "uuid";
+  const uuid = uuid7Generator();
+  const workflows = withId(made, WORKFLOW_FIELDS);
+  const executions = withId(made, EXECUTION_FIELDS);
+  const signals = withId(made, SIGNAL_FIELDS);
+  const insertWorkflows = dialect.insertUnlessTaken(tables.workflows, workflows);
+  const insertExecutions = dialect.insert(tables.executions, executions);
+  const insertSignals = dialect.insert(tables.signals, signals);
+
+  function* run<Row>(
+    insert: Insert,
+    fields: readonly Field<Row>[],
+    rows: readonly Row[],
+  ): Plan<(Row | null)[]> {
+    if (rows.length === 0) return [];
+    const ids = yield* insert(rows.map((row) => valuesOf(codec, fields, row)));
+    return rows.map((row, at) => {
+      const id = ids[at] ?? null;
+      return id === null ? null : { ...row, id: codec.idOut(id) };
+    });
+  }
+
   return {
-    workflows: `${prefix}workflows`,
-    executions: `${prefix}step_executions`,
-    signals: `${prefix}signals`,
-    schema: `${prefix}schema`,
+    newId: (now) => made ? uuid(now) : "",
+    insertWorkflows: (rows) => run(insertWorkflows, workflows, rows),
+    *insertExecutions(rows) {
+      return (yield* run(insertExecutions, executions, rows)) as ExecutionRow[];
+    },
+    *insertSignal(row) {
+      return (yield* run(insertSignals, signals, [row]))[0] as SignalRow;
+    },
+  };
+}
+
+/** The id comes first among the columns when the store makes it, and not at all otherwise. */
+function withId<Row extends { readonly id: string }>(
+  made: boolean,
+  fields: readonly Field<Row>[],
+): readonly Field<Row>[] {
+  return made ? [{ ...ID, of: (row) => row.id }, ...fields] : fields;
+}
+
+type Updates = Omit<Statements, keyof Inserts | "deleteWorkflows">;
+
+function updates({ dialect, tables, codec }: Ground): Updates {
+  function writer<Row extends { readonly id: string }>(
+    table: string,
+    all: readonly Field<Row>[],
+    names: readonly string[],
+  ): (rows: readonly Row[]) => Plan<void> {
+    const fields = pick(all, names);
+    const update = dialect.update(table, fields);
+    return function* (rows) {
+      if (rows.length === 0) return;
+      yield* update(rows.map((row) => [...valuesOf(codec, fields, row), codec.idIn(row.id)]));
+    };
+  }
+  const advance = writer(tables.workflows, WORKFLOW_FIELDS, ADVANCED);
+  const move = writer(tables.workflows, WORKFLOW_FIELDS, MOVED);
+  const note = dialect.update(tables.executions, pick(EXECUTION_FIELDS, ["job_id"]));
+
+  return {
+    claimExecutions: writer(tables.executions, EXECUTION_FIELDS, CLAIMED),
+    checkpoint: dialect.checkpoint(tables),
+    closeExecutions: writer(tables.executions, EXECUTION_FIELDS, CLOSED),
+    wakeExecutions: writer(tables.executions, EXECUTION_FIELDS, ["wake_at"]),
+    *moveWorkflows(moves) {
+      const stays = moves.filter((one) => !changesState(one));
+      const changes = moves.filter(changesState);
+      yield* advance(stays.map((one) => one.after));
+      yield* move(changes.map((one) => one.after));
+    },
+    consumeSignals: writer(tables.signals, SIGNAL_FIELDS, ["consumed_by_id"]),
+    *noteJobs(entries) {
+      if (entries.length > 0) yield* note(entries.map((one) => [one.jobId, one.id]));
+    },
+  };
+}
+
+/** A workflow that a worker goes on with changes only its pointers, which no index holds. */
+function changesState({ before, after }: Move): boolean {
+  return before.state !== after.state || before.startedAt !== after.startedAt ||
+    before.transitionedAt !== after.transitionedAt;
+}
+
+const WORKFLOW_ID: Column = { name: "workflow_id", kind: "id" };
+
+function deletes({ dialect, tables }: Ground): Pick<Statements, "deleteWorkflows"> {
+  const from = (table: string): ReturnType<typeof template> =>
+    template(dialect, (listed) => `DELETE FROM ${table} WHERE ${listed}`);
+  const signals = from(tables.signals);
+  const executions = from(tables.executions);
+  const workflows = from(tables.workflows);
+
+  return {
+    *deleteWorkflows(ids) {
+      const theirs = dialect.oneOf(WORKFLOW_ID, ids);
+      yield* changesOf({ text: signals(theirs.text), params: theirs.params });
+      const gone = yield* changesOf({ text: executions(theirs.text), params: theirs.params });
+      const own = dialect.oneOf(ID, ids);
+      yield* changesOf({ text: workflows(own.text), params: own.params });
+      return gone;
+    },
   };
 }

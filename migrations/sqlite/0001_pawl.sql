@@ -1,16 +1,16 @@
 -- The tables of Pawl on SQLite. A statement ends with a semicolon at the end of a line.
--- Times are epoch milliseconds; JSON is text that only the engine reads. AUTOINCREMENT, because an
--- execution's id is an idempotency key to the outside: a purge must never let one come again.
+-- Times are epoch milliseconds; JSON is text that only the engine reads.
 
-CREATE TABLE {{prefix}}schema (
+CREATE TABLE IF NOT EXISTS {{prefix}}schema (
   name TEXT NOT NULL PRIMARY KEY,
   checksum TEXT NOT NULL,
   breaking INTEGER NOT NULL,
+  key_type TEXT NOT NULL CHECK (key_type IN ('bigint', 'uuid')),
   applied_at INTEGER NOT NULL
 ) STRICT;
 
-CREATE TABLE {{prefix}}workflows (
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
+CREATE TABLE IF NOT EXISTS {{prefix}}workflows (
+  id {{id}},
   name TEXT NOT NULL,
   hero_type TEXT,
   hero_id TEXT,
@@ -29,22 +29,26 @@ CREATE TABLE {{prefix}}workflows (
 ) STRICT;
 
 -- A hero has one ongoing workflow of a name, unless it may have several.
-CREATE UNIQUE INDEX {{prefix}}workflows_ongoing
+CREATE UNIQUE INDEX IF NOT EXISTS {{prefix}}workflows_ongoing
   ON {{prefix}}workflows (name, hero_type, hero_id)
   WHERE state NOT IN ('finished', 'canceled') AND allow_multiple = 0 AND hero_id IS NOT NULL;
 
--- Lists: by hero, and by name and state (which also counts).
-CREATE INDEX {{prefix}}workflows_hero ON {{prefix}}workflows (hero_id, hero_type);
-CREATE INDEX {{prefix}}workflows_state ON {{prefix}}workflows (name, state);
+-- Lists, newest first: by hero, by name and state (which also counts), by state.
+CREATE INDEX IF NOT EXISTS {{prefix}}workflows_hero
+  ON {{prefix}}workflows (hero_id, hero_type, id);
+CREATE INDEX IF NOT EXISTS {{prefix}}workflows_name
+  ON {{prefix}}workflows (name, state, id);
+CREATE INDEX IF NOT EXISTS {{prefix}}workflows_state
+  ON {{prefix}}workflows (state, id);
 
--- Purging finds the longest ended first.
-CREATE INDEX {{prefix}}workflows_ended
-  ON {{prefix}}workflows (transitioned_at)
+-- Purging finds the longest ended of a name first.
+CREATE INDEX IF NOT EXISTS {{prefix}}workflows_ended
+  ON {{prefix}}workflows (name, transitioned_at)
   WHERE state IN ('finished', 'canceled');
 
-CREATE TABLE {{prefix}}step_executions (
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
-  workflow_id INTEGER NOT NULL REFERENCES {{prefix}}workflows (id) ON DELETE CASCADE,
+CREATE TABLE IF NOT EXISTS {{prefix}}step_executions (
+  id {{id}},
+  workflow_id {{key}} NOT NULL REFERENCES {{prefix}}workflows (id) ON DELETE CASCADE,
   seq INTEGER NOT NULL,
   step_name TEXT NOT NULL,
   state TEXT NOT NULL CHECK (
@@ -54,7 +58,7 @@ CREATE TABLE {{prefix}}step_executions (
   cause TEXT,
   attempt INTEGER NOT NULL,
   failures INTEGER NOT NULL,
-  continues_from_id INTEGER REFERENCES {{prefix}}step_executions (id) ON DELETE SET NULL,
+  continues_from_id {{key}} REFERENCES {{prefix}}step_executions (id) ON DELETE SET NULL,
   cursor_value TEXT,
   progress_done REAL,
   progress_total REAL,
@@ -83,42 +87,44 @@ CREATE TABLE {{prefix}}step_executions (
 ) STRICT;
 
 -- A workflow has one active execution.
-CREATE UNIQUE INDEX {{prefix}}step_executions_active
+CREATE UNIQUE INDEX IF NOT EXISTS {{prefix}}step_executions_active
   ON {{prefix}}step_executions (workflow_id)
   WHERE state IN ('scheduled', 'in_progress');
 
--- The live work: polling, lost jobs and dead leases. History is not in it.
-CREATE INDEX {{prefix}}step_executions_live
-  ON {{prefix}}step_executions (queue, priority, wake_at)
+-- The live work in lanes of one state, queue and priority, each in the order of waking: polling,
+-- lost jobs and dead leases. History is not in it.
+CREATE INDEX IF NOT EXISTS {{prefix}}step_executions_live
+  ON {{prefix}}step_executions (state, queue, priority, wake_at)
   WHERE wake_at IS NOT NULL;
 
 -- What is due, whatever the grace of its queue.
-CREATE INDEX {{prefix}}step_executions_due
+CREATE INDEX IF NOT EXISTS {{prefix}}step_executions_due
   ON {{prefix}}step_executions (scheduled_for)
   WHERE state = 'scheduled' AND wake_at IS NOT NULL;
 
-CREATE UNIQUE INDEX {{prefix}}step_executions_history
+CREATE UNIQUE INDEX IF NOT EXISTS {{prefix}}step_executions_history
   ON {{prefix}}step_executions (workflow_id, seq);
 
 -- Without it every deleted execution would look through the whole table for its successors.
-CREATE INDEX {{prefix}}step_executions_chain
+CREATE INDEX IF NOT EXISTS {{prefix}}step_executions_chain
   ON {{prefix}}step_executions (continues_from_id)
   WHERE continues_from_id IS NOT NULL;
 
-CREATE TABLE {{prefix}}signals (
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
-  workflow_id INTEGER NOT NULL REFERENCES {{prefix}}workflows (id) ON DELETE CASCADE,
+CREATE TABLE IF NOT EXISTS {{prefix}}signals (
+  id {{id}},
+  workflow_id {{key}} NOT NULL REFERENCES {{prefix}}workflows (id) ON DELETE CASCADE,
   name TEXT NOT NULL,
   payload TEXT,
   idempotency_key TEXT,
   sent_at INTEGER NOT NULL,
-  consumed_by_id INTEGER
+  consumed_by_id {{key}}
 ) STRICT;
 
 -- A key is one signal; without a key each is its own.
-CREATE UNIQUE INDEX {{prefix}}signals_key ON {{prefix}}signals (workflow_id, idempotency_key);
+CREATE UNIQUE INDEX IF NOT EXISTS {{prefix}}signals_key
+  ON {{prefix}}signals (workflow_id, idempotency_key);
 
 -- The oldest kept signal of a name.
-CREATE INDEX {{prefix}}signals_kept
+CREATE INDEX IF NOT EXISTS {{prefix}}signals_kept
   ON {{prefix}}signals (workflow_id, name, sent_at)
   WHERE consumed_by_id IS NULL;

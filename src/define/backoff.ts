@@ -7,7 +7,7 @@
 import type { PolicyWait } from "./definition.ts";
 import { StepConfigurationError } from "../errors.ts";
 import { type Duration, durationMs, MAX_DURATION_MS, positiveDurationMs } from "./durations.ts";
-import { callable, fraction, list, optionsObject, show } from "./options.ts";
+import { callable, fraction, isMade, list, optionsObject, show } from "./options.ts";
 
 /** A wait before its random part is added. */
 export interface Measure {
@@ -105,7 +105,7 @@ function polynomial(options: JitterOptions = {}): Backoff {
 function exponential(options: ExponentialOptions = {}): Backoff {
   const what = "the options of backoff.exponential()";
   const given = optionsObject(options, ["first", "factor", "max", "jitter", "random"], what);
-  const firstMs = durationMs(given.first ?? 1000, `first in ${what}`);
+  const firstMs = positiveDurationMs(given.first ?? 1000, `first in ${what}`);
   const maxMs = positiveDurationMs(given.max ?? "1 day", `max in ${what}`);
   const factor = growth(given.factor ?? 2, `factor in ${what}`);
   const measure = (count: number): Measure =>
@@ -169,7 +169,7 @@ export function policyWait(wait: unknown, jitter: number | undefined, what: stri
 }
 
 function backoffFrom(wait: unknown, what: string): Backoff {
-  if (isBackoff(wait)) return wait;
+  if (isMade<Backoff>(wait, "backoff")) return wait;
   if (wait === "polynomial") return polynomial();
   if (typeof wait === "function") return computed(wait as (count: number) => unknown, what);
   if (typeof wait === "string" && /^[a-z]+$/i.test(wait)) {
@@ -183,11 +183,6 @@ function backoffFrom(wait: unknown, what: string): Backoff {
 
 /** A user's function runs when a reattempt is due, once; what it returns is checked then. */
 function computed(fn: (count: number) => unknown, what: string): Backoff {
-  const measure = (count: number): Measure =>
-    even(durationMs(fn(count), `the result of ${what}`));
+  const measure = (count: number): Measure => even(durationMs(fn(count), `the result of ${what}`));
   return make({ measure, jitter: 0, random: anyFraction });
-}
-
-function isBackoff(value: unknown): value is Backoff {
-  return typeof value === "object" && value !== null && "kind" in value && value.kind === "backoff";
 }

@@ -206,7 +206,7 @@ export function bareStep(name: string): StepDefinition {
     timeoutPolicies: null,
     onException: null,
     maxReattempts: null,
-    jobOptions: {},
+    jobOptions: Object.freeze({}),
     timeoutMs: null,
     transaction: false,
     resumable: false,

@@ -75,7 +75,8 @@ const ISO =
 
 const NOT_NEGATIVE = "durations and waits cannot be negative";
 const NOT_CALENDAR = "months and years have no fixed length, say it in weeks or days";
-const ACCEPTED = 'accepted are milliseconds as a number, "90 seconds", "1h 30m", ISO 8601 ("P2D"), ' +
+const ACCEPTED =
+  'accepted are milliseconds as a number, "90 seconds", "1h 30m", ISO 8601 ("P2D"), ' +
   "{ days: 2, hours: 3 } and Temporal.Duration";
 
 /** A reading: milliseconds, or why there are none. */
@@ -115,7 +116,8 @@ function within(reading: Reading): Reading {
   if (reading < 0) return { problem: NOT_NEGATIVE };
   if (!Number.isFinite(reading)) return { problem: "durations must be finite" };
   if (reading > MAX_DURATION_MS) return { problem: "durations end at a thousand years" };
-  return Math.round(reading);
+  // The sum turns minus zero into zero.
+  return Math.round(reading) + 0;
 }
 
 function readText(text: string): Reading {
@@ -131,7 +133,7 @@ function readIso(text: string): Reading {
     return { problem: "it is not an ISO 8601 duration" };
   }
   const [years, months, weeks, days, hours, minutes, seconds] = parts.map(isoNumber);
-  if (years || months) return { problem: NOT_CALENDAR };
+  if (years !== 0 || months !== 0) return { problem: NOT_CALENDAR };
   return sum({ weeks, days, hours, minutes, seconds });
 }
 
@@ -165,7 +167,7 @@ function readFields(value: object): Reading {
     if (fields.years || fields.months) return { problem: NOT_CALENDAR };
     return sum(fields);
   }
-  const keys = Object.keys(value);
+  const keys = Object.keys(value).filter((key) => fields[key] !== undefined);
   if (Array.isArray(value) || keys.length === 0) return { problem: "it is not a duration" };
   for (const key of keys) {
     if (key === "years" || key === "months") return { problem: NOT_CALENDAR };
@@ -179,7 +181,7 @@ function readFields(value: object): Reading {
 function sum(fields: Readonly<Record<string, unknown>>): Reading {
   let total = 0;
   for (const [field, worth] of Object.entries(FIELD_MS)) {
-    const amount = fields[field] ?? 0;
+    const amount = fields[field] === undefined ? 0 : fields[field];
     if (typeof amount !== "number" || Number.isNaN(amount)) {
       return { problem: `${field} must be a number` };
     }

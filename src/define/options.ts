@@ -171,8 +171,20 @@ export function callable<Fn>(value: unknown, what: string): Fn {
 }
 
 /**
+ * Whether a value is what one of Pawl's own functions made. All they make is frozen, so a copy that
+ * somebody changed afterwards is told from what was checked.
+ */
+export function isMade<Made extends { readonly kind: string }>(
+  value: unknown,
+  kind: Made["kind"],
+): value is Made {
+  if (typeof value !== "object" || value === null || !Object.isFrozen(value)) return false;
+  return "kind" in value && value.kind === kind;
+}
+
+/**
  * Runs checks and says in what they throw where the trouble is: a check knows what it checks, not
- * whose it is.
+ * whose it is. An error that names its step already keeps it.
  */
 export function about<Result>(
   { where, stepName }: { readonly where: string; readonly stepName: string | null },
@@ -182,6 +194,8 @@ export function about<Result>(
     return check();
   } catch (error) {
     if (!(error instanceof StepConfigurationError)) throw error;
-    throw new StepConfigurationError(`${where}: ${error.message}`, { stepName });
+    throw new StepConfigurationError(`${where}: ${error.message}`, {
+      stepName: error.stepName ?? stepName,
+    });
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import { StepConfigurationError } from "../errors.ts";
-import { type PolicyWaitInput, policyWait } from "./backoff.ts";
+import { policyWait, type PolicyWaitInput } from "./backoff.ts";
 import type {
   ErrorMatcher,
   ExceptionAction,
@@ -16,7 +16,7 @@ import type {
   TerminalAction,
 } from "./definition.ts";
 import { anyMatches, matchersFrom } from "./matchers.ts";
-import { fraction, list, oneOf, optionsObject, positiveInteger, show } from "./options.ts";
+import { fraction, isMade, list, oneOf, optionsObject, positiveInteger, show } from "./options.ts";
 
 /** Options of a policy whose action is not `reattempt`, and of one that is a handler. */
 export interface PolicyOptions {
@@ -110,8 +110,8 @@ export function policy(
     matching: matchersFrom(given.matching, `matching of ${what}`),
     wait: waitFrom(given, what),
     maxReattempts: does === "reattempt" ? capFrom(given.maxReattempts, what) : null,
-    terminalAction: terminalFrom(given.terminalAction, what),
-    report: oneOf(given.report ?? "always", REPORT_MODES, `report of ${what}`),
+    terminalAction: terminalFrom(given, what),
+    report: reportFrom(given, what),
   });
 }
 
@@ -144,8 +144,15 @@ function capFrom(value: unknown, what: string): number | null {
   return positiveInteger(value, `maxReattempts of ${what}`, ", or null for no limit");
 }
 
-function terminalFrom(value: unknown, what: string): TerminalAction {
-  return oneOf(value ?? "pause", TERMINAL_ACTIONS, `terminalAction of ${what}`);
+function terminalFrom(
+  { terminalAction = "pause" }: Record<string, unknown>,
+  what: string,
+): TerminalAction {
+  return oneOf(terminalAction, TERMINAL_ACTIONS, `terminalAction of ${what}`);
+}
+
+function reportFrom({ report = "always" }: Record<string, unknown>, what: string): ReportMode {
+  return oneOf(report, REPORT_MODES, `report of ${what}`);
 }
 
 /** Whether a word is one of the actions. */
@@ -154,7 +161,7 @@ export function isAction(value: unknown): value is ExceptionAction {
 }
 
 function isPolicy(value: unknown): value is Policy {
-  return typeof value === "object" && value !== null && "kind" in value && value.kind === "policy";
+  return isMade<Policy>(value, "policy");
 }
 
 /** The options of a step that complete an `onException` that is only an action. */
@@ -185,14 +192,12 @@ export function policiesFrom(
     return Object.freeze([policy(onException as ExceptionHandler)]);
   }
   if (isPolicy(onException)) return Object.freeze([onException]);
-  if (Array.isArray(onException) && onException.length > 0 && onException.every(isPolicy)) {
-    return Object.freeze([...onException]);
-  }
-  const stranger = Array.isArray(onException)
-    ? onException.find((entry) => !isPolicy(entry))
-    : undefined;
+  // A copy has entries where a sparse array has holes, which every() would pass over.
+  const entries: readonly unknown[] = Array.isArray(onException) ? [...onException] : [];
+  if (entries.length > 0 && entries.every(isPolicy)) return Object.freeze(entries);
+  const stranger = entries.findIndex((entry) => !isPolicy(entry));
   throw new StepConfigurationError(
-    `Cannot use ${show(onException)}${stranger === undefined ? "" : ` with ${show(stranger)}`} ` +
+    `Cannot use ${show(onException)}${stranger < 0 ? "" : ` with ${show(entries[stranger])}`} ` +
       `as ${what}: it must be an action (${list(ACTIONS)}), a policy object from policy(), ` +
       `a handler function, or a non-empty array of policies`,
   );

@@ -143,7 +143,10 @@ export interface EventMap {
 /** Subscribing to events. */
 export interface Events {
   /** Calls `listener` for every event of this name; returns a function that unsubscribes. */
-  on<Name extends keyof EventMap>(name: Name, listener: (event: EventMap[Name]) => void): () => void;
+  on<Name extends keyof EventMap>(
+    name: Name,
+    listener: (event: EventMap[Name]) => void,
+  ): () => void;
 }
 
 /** The engine's own side of the events. */

@@ -14,13 +14,14 @@ export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() 
  * step.
  */
 export function taggedLogger(logger: Logger, tags: Record<string, unknown>): Logger {
-  const line = (level: keyof Logger) => (message: string, fields?: Record<string, unknown>): void => {
-    try {
-      logger[level](message, fields === undefined ? tags : { ...tags, ...fields });
-    } catch {
-      // Where a logger's own failure could be reported, there is nobody left to tell.
-    }
-  };
+  const line =
+    (level: keyof Logger) => (message: string, fields?: Record<string, unknown>): void => {
+      try {
+        logger[level](message, fields === undefined ? tags : { ...tags, ...fields });
+      } catch {
+        // Where a logger's own failure could be reported, there is nobody left to tell.
+      }
+    };
   return { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") };
 }
 
@@ -35,6 +36,8 @@ export function workflowTags(
 }
 
 /** The tags of lines about an execution. */
-export function executionTags(execution: { id: string; stepName: string }): Record<string, unknown> {
+export function executionTags(
+  execution: { id: string; stepName: string },
+): Record<string, unknown> {
   return { executionId: execution.id, step: execution.stepName };
 }

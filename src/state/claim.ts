@@ -71,6 +71,8 @@ export function judgeClaim(view: ClaimView, intent: ClaimIntent): Judgement {
   }
   if (execution.state !== "scheduled") return refuse({ kind: "taken" });
   if (workflow.state === "performing") return refuse({ kind: "taken" });
+  // A paused workflow keeps its execution for the resume: only a delivered job uses it up.
+  if (workflow.state === "paused" && intent.takeOver) return refuse({ kind: "taken" });
   if (workflow.state !== "ready") {
     const closed = closeExecution(
       execution,

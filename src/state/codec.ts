@@ -16,6 +16,7 @@
  */
 
 import { CursorError, CursorTooLargeError } from "../errors.ts";
+import { toError } from "./stored_error.ts";
 import { temporalFrom, temporalText, temporalType } from "./temporal.ts";
 
 /** Turns values into text and back; the engine's `codec` option replaces the default. */
@@ -29,8 +30,11 @@ export interface Codec {
 /** How large a cursor may be when the engine does not say otherwise. */
 export const DEFAULT_MAX_CURSOR_BYTES = 131_072;
 
-/** How deep the text may nest: the limit of MySQL's `JSON`, the lowest of the databases. */
-export const MAX_DEPTH = 100;
+/**
+ * How deep the text may nest: the limit of MySQL's `JSON`, the lowest of the databases, less the
+ * level that the metadata column puts around the last cursor of a step.
+ */
+export const MAX_DEPTH = 99;
 
 const TAG = "$pawl";
 
@@ -78,8 +82,7 @@ function encodeWith(codec: Codec, value: unknown): string {
     text = codec.encode(value);
   } catch (error) {
     if (error instanceof CursorError) throw error;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new CursorError(`Cannot store the cursor: ${why}`, { cause: error });
+    throw new CursorError(`Cannot store the cursor: ${toError(error).message}`, { cause: error });
   }
   if (typeof text === "string") return text;
   throw new CursorError(`Cannot store the cursor: the codec made ${typeof text}, not text`);
@@ -283,8 +286,7 @@ function readTagged(value: Record<string, unknown>, path: (string | number)[]): 
     }
   } catch (cause) {
     if (cause instanceof CursorError) throw cause;
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw unreadable(`it is no ${JSON.stringify(type)}: ${why}`, path, cause);
+    throw unreadable(`it is no ${JSON.stringify(type)}: ${toError(cause).message}`, path, cause);
   }
 }
 

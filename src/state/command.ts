@@ -8,8 +8,9 @@
  * @module
  */
 
-import { metadataOf } from "./metadata.ts";
-import type { ExecutionRow, NewExecution, WorkflowRow, WorkflowState } from "./records.ts";
+import { mergeMetadata, metadataOf } from "./metadata.ts";
+import type { ExecutionRow, Job, NewExecution, WorkflowRow, WorkflowState } from "./records.ts";
+import { exceptionIn } from "./stored_error.ts";
 import { closeExecution, type Closing, dueAt, moveWorkflow, wakeAt } from "./transitions.ts";
 
 /** What somebody outside wants of a workflow. */
@@ -62,7 +63,7 @@ export type CommandSettlement =
     /** The active execution as it must be now; null when it is unchanged or there is none. */
     readonly active: ExecutionRow | null;
     readonly next: NewExecution | null;
-    /** Announce the preserved execution again. */
+    /** The preserved execution wakes again: its job is announced once more. */
     readonly reannounce: boolean;
   }
   | { readonly kind: "refused"; readonly state: WorkflowState; readonly running: boolean }
@@ -74,8 +75,8 @@ export type CommandResult =
     readonly kind: "done";
     /** The workflow as it is now. */
     readonly workflow: WorkflowRow;
-    /** The execution to announce, if any. */
-    readonly announce: ExecutionRow | null;
+    /** The job of what was scheduled or woken, to be announced; null when there is none. */
+    readonly job: Job | null;
   }
   /** The state forbids it; `running`: a body is still running. */
   | { readonly kind: "refused"; readonly state: WorkflowState; readonly running: boolean }
@@ -167,6 +168,8 @@ function resume(
     return { kind: "write", workflow: ready, active: woken, next: null, reannounce: true };
   }
   if (command.fresh === null) {
+    // The plan was made before the workflow was paused, and so without a step to go on with.
+    if (workflow.nextStepName !== null) return { kind: "moved" };
     const finished = moveWorkflow(workflow, { ...workflow, state: "finished" }, now);
     return { kind: "write", workflow: finished, active: null, next: null, reannounce: false };
   }
@@ -174,28 +177,47 @@ function resume(
   return { kind: "write", workflow: ready, active: null, next, reannounce: false };
 }
 
-/** A fresh execution takes over what its predecessor had: cursor, received event, last error. */
+/** A fresh execution takes over what its predecessor had: cursor, event, last error, totals. */
 function continueFrom(
   fresh: NewExecution,
   last: ExecutionRow | null,
   resumable: boolean,
 ): NewExecution {
-  const unfinished = last !== null && last.stepName === fresh.stepName &&
-    last.outcome !== "success" && last.outcome !== "skipped";
-  if (!unfinished) return fresh;
-  const { event } = metadataOf(last.metadata);
-  const previousError = last.errorClass === null
-    ? undefined
-    : { class: last.errorClass, message: last.errorMessage };
-  const kept = { ...metadataOf(fresh.metadata), event, previousError };
-  const metadata = JSON.stringify(kept);
+  if (last === null) return fresh;
+  const due = notBeforeDue(fresh, last);
+  const isUnfinished = last.stepName === fresh.stepName && last.outcome !== "success" &&
+    last.outcome !== "skipped";
+  if (!isUnfinished) return due;
+  const { event, chain } = metadataOf(last.metadata);
+  const begun = last.startedAt !== null || last.continuesFromId !== null;
+  return {
+    ...due,
+    continuesFromId: resumable && begun ? last.id : null,
+    cursor: resumable ? last.cursor : due.cursor,
+    waitingFor: event === undefined ? due.waitingFor : null,
+    waitUntil: event === undefined ? due.waitUntil : null,
+    metadata: mergeMetadata(due.metadata, { event, chain, previousError: previousErrorOf(last) }),
+  };
+}
+
+/** The error that the predecessor ended with; one that never started hands on what it was handed. */
+function previousErrorOf(last: ExecutionRow): unknown {
+  if (last.errorClass !== null) return { class: last.errorClass, message: last.errorMessage };
+  const error = exceptionIn(last.metadata);
+  if (error !== null) return { class: error.errorClass, message: error.message };
+  return last.startedAt === null ? metadataOf(last.metadata).previousError : undefined;
+}
+
+/** What was to be scheduled while the workflow was paused is not run before its time. */
+function notBeforeDue(fresh: NewExecution, last: ExecutionRow): NewExecution {
+  const { nextDueAt } = metadataOf(last.metadata);
+  const dueAtMs = typeof nextDueAt === "string" ? Date.parse(nextDueAt) : NaN;
+  const laterMs = dueAtMs - fresh.scheduledFor.getTime();
+  if (!(laterMs > 0)) return fresh;
   return {
     ...fresh,
-    continuesFromId: resumable ? last.id : null,
-    cursor: resumable ? last.cursor : fresh.cursor,
-    waitingFor: event === undefined ? fresh.waitingFor : null,
-    waitUntil: event === undefined ? fresh.waitUntil : null,
-    metadata: metadata === "{}" ? null : metadata,
+    scheduledFor: new Date(dueAtMs),
+    waitUntil: fresh.waitUntil && new Date(fresh.waitUntil.getTime() + laterMs),
   };
 }
 

@@ -30,7 +30,10 @@ export function newWorkflowRow(
   };
 }
 
-/** The job of an execution that was just scheduled or woken; null when nobody needs to run it. */
+/**
+ * The job of an execution that was just scheduled or woken; null when nobody needs to run it. Only
+ * the store knows whether the signal is there that the execution waits for, so stores make the jobs.
+ */
 export function jobOf(execution: ExecutionRow, signalPending: boolean): Job | null {
   if (execution.state !== "scheduled" || execution.wakeAt === null) return null;
   const runAt = dueAt(execution, signalPending);

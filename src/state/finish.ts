@@ -9,7 +9,9 @@
  */
 
 import { isHeld } from "./checkpoint.ts";
-import type { ExecutionRow, NewExecution, StoredError, WorkflowRow } from "./records.ts";
+import { mergeMetadata } from "./metadata.ts";
+import type { ExecutionRow, Job, NewExecution, StoredError, WorkflowRow } from "./records.ts";
+import { exceptionIn } from "./stored_error.ts";
 import { closeExecution, type Closing, moveWorkflow } from "./transitions.ts";
 
 /** What the engine decided after a step ended. */
@@ -52,6 +54,8 @@ export type FinishResult =
     readonly execution: ExecutionRow;
     /** What was inserted. */
     readonly next: ExecutionRow | null;
+    /** The job of what was inserted, to be announced; null when there is none. */
+    readonly job: Job | null;
   }
   | { readonly kind: "lost" };
 
@@ -90,22 +94,28 @@ export function settleFinish(
 
 /**
  * The workflow was paused while the body ran. What the body did is recorded and the pointer moves,
- * but nothing is scheduled: the resume does that. Only an end is still an end.
+ * but nothing is scheduled: the resume does that, not before the time that was meant. Only an end
+ * is still an end.
  */
 function settlePaused(
   finished: Finished,
   view: { workflow: WorkflowRow; execution: ExecutionRow },
   now: Date,
 ): FinishSettlement {
-  const ends = finished.workflowState === "finished" || finished.workflowState === "canceled";
-  const closing: Closing = finished.closing.outcome === "continued"
-    ? { ...finished.closing, outcome: "workflow_paused", cause: "operator" }
-    : finished.closing;
+  const { next, workflowState } = finished;
+  const ends = workflowState === "finished" || workflowState === "canceled";
+  const closed = close(view.execution, finished, closingWhenPaused(finished.closing), now);
+  const isAgain = next !== null && next.stepName === closed.stepName;
   return {
     kind: "write",
-    execution: close(view.execution, finished, closing, now),
+    execution: {
+      ...closed,
+      metadata: mergeMetadata(closed.metadata, { nextDueAt: next?.scheduledFor.toISOString() }),
+      // The resume continues from this row, so a rewind must show here.
+      cursor: isAgain ? next.cursor : closed.cursor,
+    },
     workflow: moveWorkflow(view.workflow, {
-      state: ends ? finished.workflowState : "paused",
+      state: ends ? workflowState : "paused",
       currentStepName: null,
       nextStepName: finished.nextStepName,
     }, now),
@@ -113,7 +123,21 @@ function settlePaused(
   };
 }
 
-/** The workflow was canceled while the body ran: the execution is canceled with it. */
+/** A step that was interrupted does not go on: a resumable one was paused, a plain one canceled. */
+function closingWhenPaused(closing: Closing): Closing {
+  if (closing.outcome === "continued") {
+    return { state: "completed", outcome: "workflow_paused", cause: "operator" };
+  }
+  return closing.outcome === "reattempted" && closing.cause === "interrupt"
+    ? { state: "canceled", outcome: "canceled", cause: "operator" }
+    : closing;
+}
+
+/**
+ * The workflow was canceled while the body ran: the execution is canceled with it, and the workflow
+ * stays as it is. An error of the body is stored also where its policy would have kept it out of
+ * the columns.
+ */
 function settleEnded(
   finished: Finished,
   view: { workflow: WorkflowRow; execution: ExecutionRow },
@@ -123,10 +147,16 @@ function settleEnded(
   const closing: Closing = recovered
     ? { state: "canceled", outcome: "recovered", cause: "recovery" }
     : { state: "canceled", outcome: "canceled", cause: "operator" };
+  const canceled: Finished = {
+    ...finished,
+    error: finished.error ?? exceptionIn(finished.metadata),
+    metadata: mergeMetadata(finished.metadata, { reattemptReason: undefined }),
+    keepCursor: true,
+  };
   return {
     kind: "write",
-    execution: close(view.execution, { ...finished, keepCursor: true }, closing, now),
-    workflow: { ...view.workflow, currentStepName: null, updatedAt: now },
+    execution: close(view.execution, canceled, closing, now),
+    workflow: view.workflow,
     next: null,
   };
 }

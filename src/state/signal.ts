@@ -9,7 +9,7 @@
  */
 
 import { metadataOf } from "./metadata.ts";
-import type { ExecutionRow, WorkflowRow, WorkflowState } from "./records.ts";
+import type { ExecutionRow, Job, WorkflowRow, WorkflowState } from "./records.ts";
 import { isOngoing } from "./records.ts";
 import { wakeAt } from "./transitions.ts";
 
@@ -48,8 +48,8 @@ export type SignalResult =
   | {
     readonly kind: "stored";
     readonly signal: SignalRow;
-    /** The execution it woke, to be announced. */
-    readonly woke: ExecutionRow | null;
+    /** The job of the execution that it woke, to be announced; null when it woke none. */
+    readonly job: Job | null;
   }
   | { readonly kind: "known"; readonly signal: SignalRow }
   | { readonly kind: "refused"; readonly state: WorkflowState }

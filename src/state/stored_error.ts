@@ -8,6 +8,7 @@
  */
 
 import { PawlError, ThrownValueError } from "../errors.ts";
+import { metadataOf } from "./metadata.ts";
 import type { StoredError } from "./records.ts";
 
 /** The longest message that is stored, in characters. */
@@ -18,7 +19,16 @@ const MAX_CAUSES = 5;
 
 /** What was thrown, as an Error: other values are wrapped and kept as the cause. */
 export function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new ThrownValueError(thrown);
+  return isError(thrown) ? thrown : new ThrownValueError(thrown);
+}
+
+/** Asking a revoked proxy for its prototype throws; such a value is no error that anybody can read. */
+function isError(value: unknown): value is Error {
+  try {
+    return value instanceof Error;
+  } catch {
+    return false;
+  }
 }
 
 /** The error as it is stored: class, message and stack, cut to size; never throws. */
@@ -30,24 +40,48 @@ export function storedError(error: Error): StoredError {
   };
 }
 
+/** The copy of an error that the metadata column gets: its stack by lines, for people. */
+export function exceptionOf(error: StoredError): Record<string, unknown> {
+  return {
+    class: error.errorClass,
+    message: error.message,
+    stack: error.stack === null ? [] : error.stack.split("\n"),
+  };
+}
+
+/** The error whose copy stands in a metadata column, or null. */
+export function exceptionIn(metadata: string | null): StoredError | null {
+  const copy = (metadataOf(metadata).exception ?? {}) as Record<string, unknown>;
+  if (typeof copy.class !== "string") return null;
+  const lines = Array.isArray(copy.stack) ? copy.stack : [];
+  return {
+    errorClass: copy.class,
+    message: String(copy.message ?? ""),
+    stack: lines.join("\n") || null,
+  };
+}
+
+/** The constructor's name says more than `name`, which many subclasses leave at "Error". */
 function classOf(error: Error): string {
   if (error instanceof PawlError) return error.name;
-  const ownName = typeof error.name === "string" && error.name !== "Error" ? error.name : null;
-  const constructed = error.constructor?.name;
-  return constructed !== undefined && constructed !== "Error" && constructed !== ""
-    ? constructed
-    : ownName ?? "Error";
+  const constructed: unknown = error.constructor?.name;
+  if (isTelling(constructed)) return constructed;
+  return isTelling(error.name) ? error.name : "Error";
+}
+
+function isTelling(name: unknown): name is string {
+  return typeof name === "string" && name !== "" && name !== "Error";
 }
 
 function stackOf(error: Error): string {
   const parts: string[] = [];
   const seen = new Set<unknown>();
   let link: unknown = error;
-  while (link instanceof Error && !seen.has(link) && parts.length < MAX_CAUSES) {
+  while (isError(link) && !seen.has(link) && parts.length < MAX_CAUSES) {
     seen.add(link);
     const stack = String(link.stack ?? `${link.name}: ${link.message}`);
     parts.push((parts.length === 0 ? "" : "Caused by: ") + cut(stack, MAX_STACK));
-    link = link.cause;
+    link = attempt(() => (link as Error).cause, undefined);
   }
   return parts.join("\n");
 }
@@ -60,7 +94,7 @@ function cut(text: string, limit: number): string {
   return clean.slice(0, limit - note.length).toWellFormed() + note;
 }
 
-function attempt(read: () => string, otherwise: string): string {
+function attempt<T>(read: () => T, otherwise: T): T {
   try {
     return read();
   } catch {

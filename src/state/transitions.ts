@@ -48,7 +48,8 @@ export interface Closing {
 export function closeExecution(row: ExecutionRow, closing: Closing, now: Date): ExecutionRow {
   if (!EXECUTION_TRANSITIONS[row.state].includes(closing.state)) {
     throw new InvalidStateError(
-      `Cannot move execution ${row.id} from "${row.state}" to "${closing.state}"`,
+      `Cannot move execution ${row.id} from "${row.state}" to "${closing.state}": ` +
+        `an execution that has ended never changes`,
       { state: row.state },
     );
   }
@@ -76,7 +77,8 @@ export function moveWorkflow(
 ): WorkflowRow {
   if (!WORKFLOW_TRANSITIONS[row.state].includes(to.state)) {
     throw new InvalidStateError(
-      `Cannot move workflow ${row.id} from "${row.state}" to "${to.state}"`,
+      `Cannot move workflow ${row.id} from "${row.state}" to "${to.state}": ` +
+        `a workflow that has ended never changes`,
       { state: row.state },
     );
   }

@@ -135,7 +135,7 @@ Deno.test("deep nesting is an error, not an overflow of the stack", () => {
   };
   assert.deepStrictEqual(roundTrip(nested(MAX_DEPTH)), nested(MAX_DEPTH));
   assert.throws(() => jsonCodec.encode(nested(MAX_DEPTH + 1)), CursorError);
-  assert.throws(() => jsonCodec.encode(nested(100_000)), /deeper than 100 levels/);
+  assert.throws(() => jsonCodec.encode(nested(100_000)), /deeper than 99 levels/);
   const text = "[".repeat(100_000) + "]".repeat(100_000);
   assert.throws(() => jsonCodec.decode(text), CursorError);
   const tags = '{"$pawl":"set","v":['.repeat(5000) + "]}".repeat(5000);
@@ -213,8 +213,29 @@ Deno.test("RES-57 what another codec throws becomes a CursorError", () => {
     decode: () => null,
   };
   assert.throws(() => encodeCursor(failing, 1), CursorError);
+  const rude: Codec = {
+    encode: () => {
+      throw { toString: 7 };
+    },
+    decode: () => null,
+  };
+  assert.throws(() => encodeCursor(rude, 1), CursorError);
   const silent = { encode: () => undefined, decode: () => null } as unknown as Codec;
   assert.throws(() => encodeCursor(silent, 1), CursorError);
+});
+
+Deno.test("RES-57 what the codec refuses with a CursorError is thrown as it is, with its path", () => {
+  assert.throws(
+    () => encodeCursor(jsonCodec, { page: [undefined] }),
+    (error: unknown) => error instanceof CursorError && error.path === "$.page[0]",
+  );
+});
+
+Deno.test("U20 a path that would fill the message is cut", () => {
+  assert.throws(
+    () => jsonCodec.encode({ ["k".repeat(1_000)]: undefined }),
+    (error: unknown) => error instanceof CursorError && error.path?.length === 501,
+  );
 });
 
 Deno.test("RES-56 whatever is written comes back equal, as valid JSON that jsonb accepts", () => {

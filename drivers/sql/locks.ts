@@ -1,0 +1,248 @@
+/**
+ * The statements that lock what a write is about to settle, and the one order in which they do it:
+ * workflow rows first, then execution rows, each by id. Whoever keeps to it cannot deadlock.
+ *
+ * A claim of named executions waits for rows that others hold, because its job would be lost if it
+ * passed them by; a claim of whatever is due skips them, because there is other work to find.
+ *
+ * @module
+ */
+
+import type { ExecutionRow, WorkflowRow } from "../../src/state/records.ts";
+import type { SignalRow } from "../../src/state/signal.ts";
+import {
+  eachOf,
+  type Plan,
+  rowsOf,
+  type SqlRow,
+  type SqlScalar,
+  type Statement,
+} from "./client.ts";
+import type { Column } from "./dialect.ts";
+import {
+  columnList,
+  EXECUTION_FIELDS,
+  executionReader,
+  ID,
+  pairColumns,
+  SIGNAL_FIELDS,
+  signalReader,
+  WORKFLOW_FIELDS,
+  WORKFLOW_PREFIX,
+  workflowReader,
+} from "./rows.ts";
+import type { Ground } from "./statements.ts";
+import { template } from "./texts.ts";
+
+/** The states of live executions. */
+export type LiveState = "scheduled" | "in_progress";
+
+/** What live executions have in common that are next to each other in the live index. */
+export interface Lane {
+  /** Scheduled, or in progress. */
+  readonly state: LiveState;
+  /** The queue. */
+  readonly queue: string;
+  /** The priority. */
+  readonly priority: number;
+  /** When the first of them wakes. */
+  readonly wakeAt: Date;
+}
+
+/** An execution with its workflow. */
+export interface Pair {
+  /** The workflow. */
+  readonly workflow: WorkflowRow;
+  /** The execution. */
+  readonly execution: ExecutionRow;
+}
+
+/** A workflow and the name of a signal. */
+export interface SignalQuery {
+  /** The workflow's id. */
+  readonly workflowId: string;
+  /** The signal's name. */
+  readonly name: string;
+}
+
+/** The statements that lock. */
+export interface Locks {
+  /** Locks one workflow. */
+  workflow(id: SqlScalar): Plan<WorkflowRow | null>;
+  /** Locks the newest execution of a workflow: the active one, if any is active. */
+  last(workflowId: SqlScalar): Plan<ExecutionRow | null>;
+  /** Locks executions with their workflows, in any order given; unknown ids are not answered. */
+  pairs(executionIds: readonly SqlScalar[]): Plan<Pair[]>;
+  /** The oldest kept signal for each query, or null. */
+  keptSignals(queries: readonly SignalQuery[]): Plan<(SignalRow | null)[]>;
+  /** The signal of a workflow with this idempotency key. */
+  knownSignal(workflowId: SqlScalar, key: string): Plan<SignalRow | null>;
+  /** The lanes that live executions are in. */
+  lanes(states: readonly LiveState[]): Plan<Lane[]>;
+  /** Locks what wakes at or before an instant, at most `limit` of each lane, oldest first. */
+  due(
+    lanes: readonly (Pick<Lane, "state" | "queue" | "priority"> & { readonly before: Date })[],
+    limit: number,
+  ): Plan<Pair[][]>;
+  /** Locks workflows of a name that ended before an instant, the longest ended first. */
+  ended(name: string, before: Date, limit: number): Plan<SqlScalar[]>;
+}
+
+/** Makes the statements that lock. */
+export function locks(ground: Ground): Locks {
+  return { ...rowLocks(ground), ...signalReads(ground), ...dueLocks(ground) };
+}
+
+function rowLocks(ground: Ground): Pick<Locks, "workflow" | "last" | "pairs"> {
+  const { dialect, tables, codec } = ground;
+  const { wait } = dialect.lock;
+  const workflowOf = workflowReader(codec);
+  const executionOf = executionReader(codec);
+  const workflowColumns = columnList(WORKFLOW_FIELDS);
+  const executionColumns = columnList(EXECUTION_FIELDS);
+  const workflow = dialect.text(
+    `SELECT ${workflowColumns} FROM ${tables.workflows} WHERE id = ?${wait}`,
+  );
+  const last = dialect.text(
+    `SELECT ${executionColumns} FROM ${tables.executions} ` +
+      `WHERE workflow_id = ? ORDER BY seq DESC LIMIT 1${wait}`,
+  );
+  const workflowsOf = template(
+    dialect,
+    (listed) =>
+      `SELECT ${workflowColumns} FROM ${tables.workflows} WHERE id IN ` +
+      `(SELECT workflow_id FROM ${tables.executions} WHERE ${listed}) ORDER BY id${wait}`,
+  );
+  const executions = template(
+    dialect,
+    (listed) =>
+      `SELECT ${executionColumns} FROM ${tables.executions} WHERE ${listed} ORDER BY id${wait}`,
+  );
+
+  return {
+    *workflow(id) {
+      return first(yield* rowsOf({ text: workflow, params: [id] }), workflowOf);
+    },
+    *last(workflowId) {
+      return first(yield* rowsOf({ text: last, params: [workflowId] }), executionOf);
+    },
+    *pairs(executionIds) {
+      if (executionIds.length === 0) return [];
+      const { text, params } = dialect.oneOf(ID, executionIds);
+      const workflowRows = yield* rowsOf({ text: workflowsOf(text), params });
+      const executionRows = yield* rowsOf({ text: executions(text), params });
+      const workflows = new Map(workflowRows.map(workflowOf).map((one) => [one.id, one]));
+      const found: Pair[] = [];
+      for (const execution of executionRows.map(executionOf)) {
+        const workflow = workflows.get(execution.workflowId);
+        // An execution that was inserted between the two statements is not locked yet: missing.
+        if (workflow !== undefined) found.push({ workflow, execution });
+      }
+      return found;
+    },
+  };
+}
+
+function signalReads(ground: Ground): Pick<Locks, "keptSignals" | "knownSignal"> {
+  const { dialect, tables, codec } = ground;
+  const signalOf = signalReader(codec);
+  const columns = columnList(SIGNAL_FIELDS);
+  const kept = dialect.text(
+    `SELECT ${columns} FROM ${tables.signals} WHERE workflow_id = ? AND name = ? ` +
+      `AND consumed_by_id IS NULL ORDER BY sent_at, id LIMIT 1`,
+  );
+  const known = dialect.text(
+    `SELECT ${columns} FROM ${tables.signals} WHERE workflow_id = ? AND idempotency_key = ?`,
+  );
+  return {
+    *keptSignals(queries) {
+      const runs = queries.map((one) => [codec.idIn(one.workflowId), one.name]);
+      const replies = yield* eachOf(kept, runs);
+      return replies.map((reply) => first(reply.rows, signalOf));
+    },
+    *knownSignal(workflowId, key) {
+      return first(yield* rowsOf({ text: known, params: [workflowId, key] }), signalOf);
+    },
+  };
+}
+
+function dueLocks(ground: Ground): Pick<Locks, "lanes" | "due" | "ended"> {
+  const { dialect, tables, codec } = ground;
+  const { skip } = dialect.lock;
+  const executionOf = executionReader(codec);
+  const workflowOf = workflowReader(codec, WORKFLOW_PREFIX);
+  const lanes = template(dialect, (...states) => laneText(tables.executions, states));
+  // A body may run on after its workflow was paused or canceled: its lease ends all the same.
+  const due = template(dialect, (limit) =>
+    `SELECT ${pairColumns()} FROM ${tables.executions} e ` +
+    `JOIN ${tables.workflows} w ON w.id = e.workflow_id ` +
+    `WHERE e.state = ? AND e.queue = ? AND e.priority = ? AND e.wake_at <= ? ` +
+    `AND (e.state = 'in_progress' OR w.state = 'ready') ORDER BY e.wake_at ${limit}${skip}`);
+  const ended = template(
+    dialect,
+    (limit) =>
+      `SELECT id FROM ${tables.workflows} WHERE name = ? AND ${ENDED} ` +
+      `AND transitioned_at < ? ORDER BY transitioned_at ${limit}${skip}`,
+  );
+
+  return {
+    *lanes(states) {
+      return (yield* rowsOf({ text: lanes(...states), params: [] })).map((row) => ({
+        state: row.state as LiveState,
+        queue: row.queue as string,
+        priority: Number(row.priority),
+        wakeAt: codec.timeOut(row.wake_at),
+      }));
+    },
+    *due(wanted, count) {
+      const limit = dialect.limit(count);
+      const runs = wanted.map((
+        lane,
+      ) => [lane.state, lane.queue, lane.priority, codec.timeIn(lane.before), ...limit.params]);
+      const replies = yield* eachOf(due(limit.text), runs);
+      const pairOf = (row: SqlRow): Pair => ({
+        workflow: workflowOf(row),
+        execution: executionOf(row),
+      });
+      return replies.map((reply) => reply.rows.map(pairOf));
+    },
+    *ended(name, before, count) {
+      const limit = dialect.limit(count);
+      const params = [name, codec.timeIn(before), ...limit.params];
+      const rows = yield* rowsOf({ text: ended(limit.text), params });
+      return rows.map((row) => codec.idIn(codec.idOut(row.id)));
+    },
+  };
+}
+
+/** Workflows that have ended; partial indexes say it in these very words. */
+export const ENDED = "state IN ('finished', 'canceled')";
+
+/**
+ * Which lanes there are, by jumping from one to the next in the live index: its cost is the number
+ * of lanes, however many executions wait in them.
+ */
+function laneText(executions: string, states: readonly string[]): string {
+  const seeds = states.map((state) => `SELECT '${state}' AS state`).join(" UNION ALL ");
+  const least = (column: string, where: string): string =>
+    `(SELECT MIN(e.${column}) FROM ${executions} e WHERE ${where} AND e.wake_at IS NOT NULL)`;
+  const ofQueue = (at: string): string => `e.state = ${at}.state AND e.queue = ${at}.queue`;
+  return `WITH RECURSIVE queues (state, queue) AS (` +
+    `SELECT s.state, ${least("queue", "e.state = s.state")} FROM (${seeds}) s ` +
+    `UNION ALL SELECT q.state, ${least("queue", "e.state = q.state AND e.queue > q.queue")} ` +
+    `FROM queues q WHERE q.queue IS NOT NULL), ` +
+    `lanes (state, queue, priority) AS (` +
+    `SELECT q.state, q.queue, ${least("priority", ofQueue("q"))} ` +
+    `FROM queues q WHERE q.queue IS NOT NULL ` +
+    `UNION ALL SELECT l.state, l.queue, ` +
+    `${least("priority", `${ofQueue("l")} AND e.priority > l.priority`)} ` +
+    `FROM lanes l WHERE l.priority IS NOT NULL) ` +
+    `SELECT l.state, l.queue, l.priority, ` +
+    `${least("wake_at", `${ofQueue("l")} AND e.priority = l.priority`)} AS wake_at ` +
+    `FROM lanes l WHERE l.priority IS NOT NULL`;
+}
+
+function first<Row>(rows: readonly SqlRow[], read: (row: SqlRow) => Row): Row | null {
+  const row = rows[0];
+  return row === undefined ? null : read(row);
+}

@@ -1,0 +1,137 @@
+/**
+ * What SQLite does its own way.
+ *
+ * @module
+ */
+
+import type { WorkflowState } from "../../src/state/records.ts";
+import { eachOf, type Plan, type Reply, type SqlScalar, type Statement } from "../sql/client.ts";
+import {
+  type CheckpointValues,
+  type Column,
+  type Dialect,
+  inList,
+  type Insert,
+  insertHead,
+  type KeyType,
+  type Tables,
+  updateEach,
+  type ValueCodec,
+  type ValueRows,
+} from "../sql/dialect.ts";
+
+const INTEGER_ID = /^[1-9]\d{0,18}$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const MAX_INTEGER = 2n ** 63n - 1n;
+
+/** SQLite refuses a statement with more than 32,766 parameters; far below that, JSON is shorter. */
+const MAX_LISTED = 512;
+
+/** The differences of SQLite. */
+export const sqliteDialect: Dialect = {
+  name: "sqlite",
+  // BEGIN IMMEDIATE lets one transaction write at a time: there are no rows to lock.
+  lock: { wait: "", skip: "" },
+  codec: (keyType) => keyType === "uuid" ? { ...VALUES, ...UUID_KEYS } : VALUES,
+  text: (sql) => sql,
+  oneOf: (column, values) =>
+    values.length <= MAX_LISTED ? inList(column, values) : inJson(column, values),
+  limit: (count) => ({ text: "LIMIT ?", params: [count] }),
+  quote: (identifier) => `"${identifier}"`,
+  asText: (expression) => `CAST(${expression} AS TEXT)`,
+
+  insert: (table, columns) => insertEach(insertHead(table, columns), columns),
+  // Not INSERT OR IGNORE: that would also swallow what breaks a CHECK or a NOT NULL.
+  insertUnlessTaken: (table, columns) =>
+    insertEach(`${insertHead(table, columns)} ON CONFLICT DO NOTHING`, columns),
+  update: (table, columns) => updateEach(sqliteDialect, table, columns),
+  checkpoint,
+
+  tableExists: (table) => ({
+    text: "SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?",
+    params: [table],
+  }),
+  // The transaction is the lock.
+  *lockMigration(): Plan<void> {},
+  *unlockMigration(): Plan<void> {},
+  primaryKeys: () => ({
+    text: "SELECT m.name AS table_name, k.type AS key_type FROM sqlite_master m " +
+      "JOIN pragma_table_info(m.name) k WHERE m.type = 'table' AND k.pk > 0",
+    params: [],
+  }),
+  variables: keyVariables,
+};
+
+/** AUTOINCREMENT, because an id is an idempotency key to the outside and must never come again. */
+function keyVariables(keyType: KeyType): Record<string, string> {
+  return keyType === "uuid"
+    ? { id: "TEXT NOT NULL PRIMARY KEY", key: "TEXT" }
+    : { id: "INTEGER PRIMARY KEY AUTOINCREMENT", key: "INTEGER" };
+}
+
+/** Times are epoch milliseconds and truth values 0 and 1: SQLite has types for neither. */
+const VALUES: ValueCodec = {
+  idIn(id) {
+    if (!INTEGER_ID.test(id)) return null;
+    const value = Number(id);
+    if (Number.isSafeInteger(value)) return value;
+    const exact = BigInt(id);
+    return exact <= MAX_INTEGER ? exact : null;
+  },
+  idOut: (value) => String(value),
+  timeIn: (time) => time.getTime(),
+  timeOut: (value) => new Date(Number(value)),
+  booleanIn: (value) => value ? 1 : 0,
+  booleanOut: (value) => Number(value) !== 0,
+};
+
+const UUID_KEYS: Pick<ValueCodec, "idIn" | "idOut"> = {
+  idIn: (id) => UUID.test(id) ? id.toLowerCase() : null,
+  idOut: (value) => String(value),
+};
+
+function inJson(column: Column, values: readonly SqlScalar[]): Statement {
+  const list = values.map((value) => typeof value === "string" ? JSON.stringify(value) : value);
+  return {
+    text: `${column.name} IN (SELECT value FROM json_each(?))`,
+    params: [`[${list.join(",")}]`],
+  };
+}
+
+/** One row per statement: a statement costs no round trip, and each tells its own key. */
+function insertEach(text: string, columns: readonly Column[]): Insert {
+  const made = columns[0]?.name === "id";
+  return function* (rows: ValueRows): Plan<unknown[]> {
+    const replies = yield* eachOf(text, rows);
+    return replies.map(({ changes, lastId }: Reply, at) => {
+      if (changes === 0) return null;
+      return made ? rows[at]?.[0] ?? null : lastId;
+    });
+  };
+}
+
+/** One statement per checkpoint: it stores, renews and answers; four texts for what it may carry. */
+function checkpoint(
+  tables: Tables,
+): (batch: readonly CheckpointValues[]) => Plan<(WorkflowState | null)[]> {
+  const textOf = (cursor: boolean, progress: boolean): string =>
+    `UPDATE ${tables.executions} SET lease_until = ?, wake_at = ?` +
+    (cursor ? ", cursor_value = ?" : "") +
+    (progress ? ", progress_done = ?, progress_total = ?, progress_message = ?" : "") +
+    ` WHERE id = ? AND token = ? AND state = 'in_progress'` +
+    ` RETURNING (SELECT w.state FROM ${tables.workflows} w WHERE w.id = workflow_id) AS state`;
+  const texts = [
+    [textOf(false, false), textOf(false, true)],
+    [textOf(true, false), textOf(true, true)],
+  ];
+  return function* (batch): Plan<(WorkflowState | null)[]> {
+    const states: (WorkflowState | null)[] = [];
+    for (const one of batch) {
+      const text = texts[one.cursor.length]?.[one.progress.length === 0 ? 0 : 1] as string;
+      const run = [one.leaseUntil, one.leaseUntil, ...one.cursor, ...one.progress];
+      const replies = yield { text, runs: [[...run, one.id, one.token]] };
+      states.push((replies[0]?.rows[0]?.state ?? null) as WorkflowState | null);
+    }
+    return states;
+  };
+}
