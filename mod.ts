@@ -47,7 +47,8 @@ export function createEngine<Tx>(options: EngineOptions<Tx>): Engine {
 export { backoff } from "./src/define/backoff.ts";
 export { hero } from "./src/define/hero.ts";
 export { policy } from "./src/define/policy.ts";
-export { removedStep, workflow } from "./src/define/workflow.ts";
+export { removedStep } from "./src/define/steps.ts";
+export { workflow } from "./src/define/workflow.ts";
 export * from "./src/errors.ts";
 export { systemClock } from "./src/seams/clock.ts";
 export { jsonCodec } from "./src/state/codec.ts";

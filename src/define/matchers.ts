@@ -76,9 +76,8 @@ function isNamed(error: Error, name: string): boolean {
 }
 
 // deno-lint-ignore no-explicit-any -- constructors of any shape
-function isErrorClass(value: unknown): value is abstract new (...args: any[]) => Error {
-  if (typeof value !== "function") return false;
-  return value === Error || value.prototype instanceof Error;
+function isErrorClass(value: object): value is abstract new (...args: any[]) => Error {
+  return value === Error || ("prototype" in value && value.prototype instanceof Error);
 }
 
 /**

@@ -5,8 +5,8 @@
  */
 
 import { StepConfigurationError } from "../errors.ts";
-import { conditionsFrom } from "./conditions.ts";
 import { callSite } from "./call_site.ts";
+import { conditionsFrom } from "./conditions.ts";
 import type { HeroDefinition, Hooks, InputSchema, WorkflowDefinition } from "./definition.ts";
 import { positiveDurationMs } from "./durations.ts";
 import { jobOptions, mergeJobOptions } from "./job_options.ts";
@@ -76,7 +76,7 @@ export function workflow<
   MayProceed extends boolean = MayProceedOf<Base>,
 >(
   options: WorkflowOptions<Hero, Input, StartInput, MayProceed, Base>,
-): WorkflowDefinition<Hero, Input, StartInput, MayProceed> {
+): WorkflowDefinition<NoInfer<Hero>, NoInfer<Input>, NoInfer<StartInput>, NoInfer<MayProceed>> {
   const sourceLocation = callSite(workflow);
   return about({ where: titleOf(options), stepName: null }, () => {
     const given = optionsObject(options, KEYS, "the options of a workflow");

@@ -67,7 +67,7 @@ export async function command(
   row: WorkflowRow,
   what: {
     action: "pause" | "resume" | "skip" | "cancel" | "resumeAt" | "perform";
-    plan: (row: WorkflowRow) => Promise<Command>;
+    plan: (row: WorkflowRow) => Command | Promise<Command>;
     tx?: unknown;
   },
 ): Promise<WorkflowRow> {
@@ -139,7 +139,7 @@ function planBase(core: Core, row: WorkflowRow, tx?: unknown): PlanBase {
 }
 
 /** Plans a resume: what to run when nothing was preserved. */
-export async function planResume(core: Core, row: WorkflowRow, tx?: unknown): Promise<Command> {
+export function planResume(core: Core, row: WorkflowRow, tx?: unknown): Command {
   const expected = row.nextStepName;
   const base = { kind: "resume", expected, graceMs: graceMs(core, tx) } as const;
   if (row.state !== "paused" || expected === null) {
@@ -170,11 +170,11 @@ export async function planSkip(core: Core, row: WorkflowRow, tx?: unknown): Prom
 }
 
 /** Plans to go on at a named step that really runs. */
-export async function planPlace(
+export function planPlace(
   core: Core,
   row: WorkflowRow,
   what: { stepName: string; from: "paused" | "ready"; tx?: unknown },
-): Promise<Command> {
+): Command {
   const definition = definitionOf(core, row);
   const step = stepNamed(definition, what.stepName);
   if (step === null || step.removed) throw notDefined(definition, row, what.stepName);

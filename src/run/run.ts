@@ -79,20 +79,20 @@ export function createRun(core: Core, first: WorkflowRow): Run {
   };
   const issue = async (
     action: "pause" | "resume" | "skip" | "cancel" | "resumeAt",
-    plan: (row: WorkflowRow) => Promise<Command>,
+    plan: (row: WorkflowRow) => Command | Promise<Command>,
     options: CommandOptions = {},
   ): Promise<Run> => update(await command(core, row, { action, plan, tx: options.tx }));
 
   const methods = {
     reload: async (): Promise<Run> => update(await mustGet(core, row.id)),
     pause: (options?: CommandOptions): Promise<Run> =>
-      issue("pause", () => Promise.resolve({ kind: "pause" }), options),
+      issue("pause", () => ({ kind: "pause" }), options),
     resume: (options?: CommandOptions): Promise<Run> =>
       issue("resume", (at) => planResume(core, at, options?.tx), options),
     skip: (options?: CommandOptions): Promise<Run> =>
       issue("skip", (at) => planSkip(core, at, options?.tx), options),
     cancel: (options?: CommandOptions): Promise<Run> =>
-      issue("cancel", () => Promise.resolve({ kind: "cancel" }), options),
+      issue("cancel", () => ({ kind: "cancel" }), options),
     resumeAt: (stepName: string, options?: CommandOptions): Promise<Run> =>
       issue(
         "resumeAt",

@@ -7,7 +7,8 @@
  * they answer, so that the semantics are the same on every database.
  *
  * Locks are always taken in one order: workflow rows first, then execution rows, each by id. A
- * statement that claims skips rows that are locked, so it never waits.
+ * claim of whatever is due skips rows that others hold, because there is other work to find; a claim
+ * of named executions waits for them, because its job would be lost if it passed them by.
  *
  * Members of a batch do not affect each other: each has its own result at its own index. An id that
  * is unknown or not even well-formed is "missing" (or "lost"), never an error.
