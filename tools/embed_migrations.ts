@@ -9,7 +9,8 @@
  */
 
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** A generated file: where it belongs and what it must hold. */
@@ -91,7 +92,10 @@ function main(args: readonly string[]): number {
     const file = `${root}/${path}`;
     if (existsSync(file) && readFileSync(file, "utf8") === text) continue;
     stale++;
-    if (!check) writeFileSync(file, text);
+    if (!check) {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+    }
     console.log(check ? `${path} is stale; run \`deno task embed\`` : `${path} was written`);
   }
   return check && stale > 0 ? 1 : 0;

@@ -96,7 +96,7 @@ export function* purge(
   sql: Sql,
   options: PurgeOptions,
 ): Plan<{ workflows: number; executions: number }> {
-  const names = options.names ?? (yield* sql.query.endedNames());
+  const names = options.names ?? (yield* sql.query.names());
   const ids: SqlScalar[] = [];
   for (const name of new Set(names)) {
     const wanted = options.limit - ids.length;

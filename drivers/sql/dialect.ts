@@ -2,8 +2,9 @@
  * What differs between databases, and nothing else. Everything that a dialect does not name here is
  * portable text in `statements.ts`.
  *
- * Texts are written with `?` for a parameter and go through `Dialect.text` once, when a store is
- * made; only what `oneOf` answers is still in that form, because it is a part of a text.
+ * Texts are written with `?` for a parameter and go through `Dialect.text` before they reach the
+ * client. What a dialect answers as a `Statement` (`oneOf`, `limit`, `tableExists`, `primaryKeys`)
+ * is in that portable form too; the plans that it makes itself yield final texts.
  *
  * @module
  */

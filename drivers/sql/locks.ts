@@ -10,15 +10,7 @@
 
 import type { ExecutionRow, WorkflowRow } from "../../src/state/records.ts";
 import type { SignalRow } from "../../src/state/signal.ts";
-import {
-  eachOf,
-  type Plan,
-  rowsOf,
-  type SqlRow,
-  type SqlScalar,
-  type Statement,
-} from "./client.ts";
-import type { Column } from "./dialect.ts";
+import { eachOf, type Plan, rowsOf, type SqlRow, type SqlScalar } from "./client.ts";
 import {
   columnList,
   EXECUTION_FIELDS,
@@ -216,7 +208,7 @@ function dueLocks(ground: Ground): Pick<Locks, "lanes" | "due" | "ended"> {
 }
 
 /** Workflows that have ended; partial indexes say it in these very words. */
-export const ENDED = "state IN ('finished', 'canceled')";
+const ENDED = "state IN ('finished', 'canceled')";
 
 /**
  * Which lanes there are, by jumping from one to the next in the live index: its cost is the number

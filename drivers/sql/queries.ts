@@ -6,12 +6,11 @@
  * @module
  */
 
-import type { Count, Page, WorkflowFilter } from "../../src/seams/store.ts";
+import type { Count, WorkflowFilter } from "../../src/seams/store.ts";
 import type { ExecutionRow, WorkflowRow, WorkflowState } from "../../src/state/records.ts";
 import type { SignalRow } from "../../src/state/signal.ts";
 import { type Plan, rowsOf, type SqlScalar, type SqlValue, type Statement } from "./client.ts";
 import type { Column } from "./dialect.ts";
-import { ENDED } from "./locks.ts";
 import {
   columnList,
   EXECUTION_FIELDS,
@@ -22,7 +21,7 @@ import {
   workflowReader,
 } from "./rows.ts";
 import type { Ground } from "./statements.ts";
-import { type Template, template } from "./texts.ts";
+import { template } from "./texts.ts";
 
 /** The statements that only read; ids come ready for binding. */
 export interface Queries {
@@ -49,8 +48,8 @@ export interface Queries {
   stepCounts(name: string): Plan<{ stepName: string; count: number }[]>;
   /** Scheduled executions that are due. */
   due(before: Date, limit: number): Plan<ExecutionRow[]>;
-  /** The names under which workflows have ended. */
-  endedNames(): Plan<string[]>;
+  /** The names that workflows have. */
+  names(): Plan<string[]>;
 }
 
 const NAME: Column = { name: "name", kind: "text" };
@@ -215,7 +214,7 @@ function conditions(all: readonly (Statement | null)[]): Statement[] {
   return all.filter((one) => one !== null);
 }
 
-type Sums = Pick<Queries, "counts" | "stepCounts" | "endedNames">;
+type Sums = Pick<Queries, "counts" | "stepCounts" | "names">;
 
 function sums({ dialect, tables }: Ground): Sums {
   const counts = dialect.text(
@@ -228,11 +227,10 @@ function sums({ dialect, tables }: Ground): Sums {
       `GROUP BY next_step_name ORDER BY next_step_name`,
   );
   // Jumps from name to name, like the lanes of the live index.
-  const least = (where: string): string =>
-    `(SELECT MIN(w.name) FROM ${tables.workflows} w WHERE w.${ENDED}${where})`;
-  const endedNames = dialect.text(
-    `WITH RECURSIVE names (name) AS (SELECT ${least("")} AS name ` +
-      `UNION ALL SELECT ${least(" AND w.name > n.name")} FROM names n WHERE n.name IS NOT NULL) ` +
+  const least = `SELECT MIN(w.name) FROM ${tables.workflows} w`;
+  const names = dialect.text(
+    `WITH RECURSIVE names (name) AS (${least} ` +
+      `UNION ALL SELECT (${least} WHERE w.name > n.name) FROM names n WHERE n.name IS NOT NULL) ` +
       `SELECT n.name FROM names n WHERE n.name IS NOT NULL`,
   );
   return {
@@ -249,8 +247,8 @@ function sums({ dialect, tables }: Ground): Sums {
         count: Number(row.total),
       }));
     },
-    *endedNames() {
-      return (yield* rowsOf({ text: endedNames, params: [] })).map((row) => row.name as string);
+    *names() {
+      return (yield* rowsOf({ text: names, params: [] })).map((row) => row.name as string);
     },
   };
 }

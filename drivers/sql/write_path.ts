@@ -27,7 +27,7 @@ import { type Finished, type FinishResult, settleFinish } from "../../src/state/
 import type { ExecutionRow, NewExecution, NewWorkflow } from "../../src/state/records.ts";
 import type { SignalRow } from "../../src/state/signal.ts";
 import { newExecutionRow } from "../../src/state/transitions.ts";
-import type { Plan, SqlScalar } from "./client.ts";
+import type { Plan } from "./client.ts";
 import type { CheckpointValues } from "./dialect.ts";
 import type { Lane, LiveState, Pair } from "./locks.ts";
 import type { Sql } from "./sql.ts";

@@ -97,9 +97,10 @@ CREATE INDEX IF NOT EXISTS {{prefix}}step_executions_live
   ON {{prefix}}step_executions (state, queue, priority, wake_at)
   WHERE wake_at IS NOT NULL;
 
--- What is due, whatever the grace of its queue.
+-- What is due, whatever the grace of its queue. The state is always the same here, but naming it
+-- makes the planner prefer this index to the live one.
 CREATE INDEX IF NOT EXISTS {{prefix}}step_executions_due
-  ON {{prefix}}step_executions (scheduled_for)
+  ON {{prefix}}step_executions (state, scheduled_for)
   WHERE state = 'scheduled' AND wake_at IS NOT NULL;
 
 CREATE UNIQUE INDEX IF NOT EXISTS {{prefix}}step_executions_history

@@ -28,14 +28,21 @@ export interface PreviousError {
   readonly message: string | null;
 }
 
-/** What conditions, hooks and bodies all see. */
-export interface ConditionContext<Hero = unknown, Input = unknown> {
-  /** The hero, freshly loaded for this execution; null where there is none. */
+/** What a `wait` that is a function sees: it is called when its step is scheduled. */
+export interface WaitContext<Hero = unknown, Input = unknown> {
+  /** The hero, freshly loaded; null where there is none. */
   readonly hero: Hero;
   /** The input the workflow was started with. */
   readonly input: Input;
   /** The workflow's row; read-only. */
   readonly workflow: WorkflowRecord;
+  /** A logger that tags every line with what it is about. */
+  readonly log: Logger;
+}
+
+/** What conditions, hooks and bodies all see. */
+export interface ConditionContext<Hero = unknown, Input = unknown>
+  extends WaitContext<Hero, Input> {
   /** This attempt's row; its `id` is the idempotency key for calls to the outside. */
   readonly execution: ExecutionRecord;
   /** Which attempt of this step this is, from 1. */
@@ -44,8 +51,6 @@ export interface ConditionContext<Hero = unknown, Input = unknown> {
   readonly previousError: PreviousError | null;
   /** Aborted on shutdown, lost lease, timeout, and pause or cancel from outside. */
   readonly signal: AbortSignal;
-  /** A logger that tags every line with workflow, hero, execution and step. */
-  readonly log: Logger;
 }
 
 /** How a step may be asked to run again. */

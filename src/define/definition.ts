@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ConditionContext, ExceptionContext, StepContext } from "./context.ts";
+import type { ConditionContext, ExceptionContext, StepContext, WaitContext } from "./context.ts";
 
 /** What can be done about an error. */
 export type ExceptionAction = "pause" | "cancel" | "reattempt" | "skip";
@@ -122,7 +122,7 @@ export interface StepDefinition {
   readonly run: ((context: any) => unknown) | null;
   /** How long after its predecessor it is due: milliseconds, or a function of the context, or null. */
   // deno-lint-ignore no-explicit-any -- typed where it is written
-  readonly wait: number | ((context: ConditionContext<any, any>) => unknown) | null;
+  readonly wait: number | ((context: WaitContext<any, any>) => unknown) | null;
   /** The signal it waits for. */
   readonly waitFor: string | null;
   /** Skips the step when it holds. */

@@ -15,6 +15,7 @@ import type {
   ResumablePart,
   StepContext,
   TransactionPart,
+  WaitContext,
 } from "./context.ts";
 import type {
   HeroDefinition,
@@ -38,7 +39,7 @@ export type ConditionOption<Hero = unknown, Input = unknown> =
 export type WaitOption<Hero = unknown, Input = unknown> =
   | Duration
   | ((
-    context: ConditionContext<Hero, Input>,
+    context: WaitContext<Hero, Input>,
   ) => Duration | null | undefined | Promise<Duration | null | undefined>);
 
 /** A handler of errors, written for a workflow's own hero and input. */

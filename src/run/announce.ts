@@ -38,10 +38,7 @@ export async function enqueue(core: Core, jobs: readonly Job[]): Promise<void> {
   if (timely.length === 0) return;
   try {
     const ids = await core.queue.enqueue(timely);
-    if (ids === undefined) return;
-    await core.store.noteJobIds(
-      ids.map((jobId, at) => ({ executionId: (timely[at] as Job).executionId, jobId })),
-    );
+    if (ids !== undefined) await noteJobIds(core, timely, ids);
   } catch (error) {
     if (core.queue.inProcess) throw error;
     core.log.error(
@@ -52,6 +49,21 @@ export async function enqueue(core: Core, jobs: readonly Job[]): Promise<void> {
         error,
       },
     );
+  }
+}
+
+/** Keeps the queue's own ids for whoever looks into a problem; nothing depends on them. */
+async function noteJobIds(
+  core: Core,
+  jobs: readonly Job[],
+  ids: readonly string[],
+): Promise<void> {
+  try {
+    await core.store.noteJobIds(
+      ids.map((jobId, at) => ({ executionId: (jobs[at] as Job).executionId, jobId })),
+    );
+  } catch (error) {
+    core.log.warn("The queue's ids of jobs could not be noted", { queue: core.queue.name, error });
   }
 }
 

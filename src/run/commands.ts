@@ -7,7 +7,6 @@
  * @module
  */
 
-import type { ConditionContext } from "../define/context.ts";
 import { nextOf, stepNamed, type WorkflowDefinition } from "../define/definition.ts";
 import {
   InvalidInputError,
@@ -24,7 +23,7 @@ import type { Core } from "./core.ts";
 import { stoppedFromOutside } from "./holdings.ts";
 import { type PlanBase, planNow, planStep } from "./plan.ts";
 import { announceIn, graceMs } from "./transactions.ts";
-import { decodeColumn, workflowRecord } from "./view.ts";
+import { decodeColumn } from "./view.ts";
 
 /** What a command may be given. */
 export interface CommandOptions {
@@ -132,7 +131,7 @@ function definitionOf(core: Core, row: WorkflowRow): WorkflowDefinition {
 function planBase(core: Core, row: WorkflowRow, tx?: unknown): PlanBase {
   return {
     definition: definitionOf(core, row),
-    jobOptions: row.jobOptions,
+    workflow: row,
     now: core.now(),
     graceMs: graceMs(core, tx),
   };
@@ -162,10 +161,7 @@ export async function planSkip(core: Core, row: WorkflowRow, tx?: unknown): Prom
   const definition = definitionOf(core, row);
   if (stepNamed(definition, expected) === null) throw notDefined(definition, row, expected);
   const following = nextOf(definition, expected);
-  const next = following === null
-    ? null
-    : await planStep(following, planBase(core, row, tx), () =>
-      outsideContext(core, definition, row));
+  const next = following === null ? null : await planStep(core, following, planBase(core, row, tx));
   return { kind: "skip", expected, next };
 }
 
@@ -192,25 +188,6 @@ function notDefined(
     workflowId: row.id,
     availableSteps: definition.steps.map((step) => step.name),
   });
-}
-
-/** What a `wait` function is given when no step is running: there is no attempt to speak of. */
-export async function outsideContext(
-  core: Core,
-  definition: WorkflowDefinition,
-  row: WorkflowRow,
-): Promise<ConditionContext> {
-  const loads = definition.hero !== null && row.heroId !== null;
-  return {
-    hero: loads ? await definition.hero?.load(row.heroId as string) ?? null : null,
-    input: decodeColumn(core.codec, "input", row.input),
-    workflow: workflowRecord(row, core.codec),
-    execution: null as never,
-    attempt: 1,
-    previousError: null,
-    signal: new AbortController().signal,
-    log: core.log,
-  };
 }
 
 /** Sends a signal and wakes the execution that waits for it. */

@@ -17,7 +17,7 @@ import { finishSurely } from "./finish_surely.ts";
 import { handleError } from "./handle_error.ts";
 import { planAgain, planStep } from "./plan.ts";
 import type { Ran } from "./run_step.ts";
-import { conditionContext, idsOf, reportContext, type StepScope } from "./step_scope.ts";
+import { idsOf, reportContext, type StepScope } from "./step_scope.ts";
 import { graceMs } from "./transactions.ts";
 
 /** How the caller wants an execution concluded. */
@@ -112,12 +112,7 @@ export async function settle(
 /** The verdict of a ruling; a wait function that fails pauses the workflow before its step. */
 async function verdictFor(scope: StepScope, ruling: Ruling): Promise<Verdict> {
   const { core, definition, step, workflow } = scope;
-  const base = {
-    definition,
-    jobOptions: workflow.jobOptions,
-    now: core.now(),
-    graceMs: graceMs(core),
-  };
+  const base = { definition, workflow, now: core.now(), graceMs: graceMs(core) };
   const plan = { stepName: step.name };
   if (ruling.then.to === "end") return verdictOf(ruling, { ...plan, next: null });
   if (ruling.then.to === "again") {
@@ -126,8 +121,7 @@ async function verdictFor(scope: StepScope, ruling: Ruling): Promise<Verdict> {
   const following = nextOf(definition, step.name);
   if (following === null) return verdictOf(ruling, { ...plan, next: null });
   try {
-    const context = () => scope.conditions ?? conditionContext(scope, null);
-    return verdictOf(ruling, { ...plan, next: await planStep(following, base, context) });
+    return verdictOf(ruling, { ...plan, next: await planStep(core, following, base) });
   } catch (thrown) {
     const error = toError(thrown);
     scope.log.error(`The wait of step "${following.name}" failed; the workflow is paused`, {

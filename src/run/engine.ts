@@ -82,6 +82,7 @@ export interface Engine extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** How many due executions the first look of a cycle takes. */
 const CYCLE_LIMIT = 1_000;
 
 /** The engine behind an engine's handle, for helpers. */
@@ -163,24 +164,33 @@ async function runJobs(
 ): Promise<void> {
   let first: Error | null = null;
   for (const claimed of await claimJobs(core, jobs)) {
-    first ??= await performOn(core, claimed, options);
+    const error = await performOn(core, claimed, options);
+    first ??= error;
   }
   if (first !== null) throw first;
 }
 
-/** One round of cyclic scheduling; each row is told of once, however many rounds overlap. */
+/**
+ * One round of cyclic scheduling: whatever is due within the cycle is told of once. A look cannot
+ * start where the last one ended, because rows leave the list meanwhile, so each looks twice as far.
+ */
 async function cycle(core: Core): Promise<number> {
   const { cycleMs } = core.settings;
   if (cycleMs === null || core.queue.commit === "none") return 0;
   const before = new Date(core.clock.now() + cycleMs);
-  const due = await core.store.due({ before, limit: CYCLE_LIMIT });
-  await enqueue(
-    core,
-    due.map(({ id, scheduledFor, queue, priority }) => {
-      return { executionId: id, runAt: scheduledFor, queue, priority };
-    }),
-  );
-  return due.length;
+  const told = new Set<string>();
+  for (let limit = CYCLE_LIMIT;; limit *= 2) {
+    const due = await core.store.due({ before, limit });
+    const fresh = due.filter(({ id }) => !told.has(id));
+    for (const { id } of fresh) told.add(id);
+    await enqueue(
+      core,
+      fresh.map(({ id, scheduledFor, queue, priority }) => {
+        return { executionId: id, runAt: scheduledFor, queue, priority };
+      }),
+    );
+    if (due.length < limit) return told.size;
+  }
 }
 
 function presenceSql(

@@ -6,20 +6,23 @@
  * @module
  */
 
-import type { ConditionContext } from "../define/context.ts";
+import type { WaitContext } from "../define/context.ts";
 import type { JobOptions, StepDefinition, WorkflowDefinition } from "../define/definition.ts";
 import { durationMs } from "../define/durations.ts";
 import { mergeJobOptions } from "../define/job_options.ts";
 import type { Then } from "../state/decide.ts";
 import { metadataOf } from "../state/metadata.ts";
-import { DEFAULT_QUEUE, type NewExecution } from "../state/records.ts";
+import { DEFAULT_QUEUE, type NewExecution, type WorkflowRow } from "../state/records.ts";
+import { taggedLogger, workflowTags } from "../observe/logging.ts";
+import type { Core } from "./core.ts";
+import { decodeColumn, workflowRecord } from "./view.ts";
 
 /** What planning needs to know beside the step. */
 export interface PlanBase {
   /** The definition. */
   readonly definition: WorkflowDefinition;
-  /** The instance's own job options as JSON text. */
-  readonly jobOptions: string | null;
+  /** The workflow's row; a provisional one while it is being started. */
+  readonly workflow: WorkflowRow;
   /** The instant from which waits count. */
   readonly now: Date;
   /** The queue's grace. */
@@ -28,15 +31,34 @@ export interface PlanBase {
 
 /** The first execution of a step, due after the step's own wait. */
 export async function planStep(
+  core: Core,
   step: StepDefinition,
   base: PlanBase,
-  context: () => ConditionContext | Promise<ConditionContext>,
 ): Promise<NewExecution> {
-  const wait = typeof step.wait === "function" ? await step.wait(await context()) : step.wait;
-  const waitMs = wait === null || wait === undefined
+  const { wait } = step;
+  const found = typeof wait === "function" ? await askWait(core, wait, base) : wait;
+  const waitMs = found === null || found === undefined
     ? 0
-    : durationMs(wait as number, `the wait of step "${step.name}"`);
+    : durationMs(found, `the wait of step "${step.name}"`);
   return plan(step, base, { ...FIRST, waitMs });
+}
+
+/** Calls a `wait` that is a function; without its hero the step is due at once, to be canceled. */
+async function askWait(
+  core: Core,
+  wait: (context: WaitContext) => unknown,
+  { definition, workflow }: PlanBase,
+): Promise<unknown> {
+  const { hero, mayProceedWithoutHero } = definition;
+  const { heroId } = workflow;
+  const loaded = hero === null || heroId === null ? null : await hero.load(heroId) ?? null;
+  if (loaded === null && hero !== null && !mayProceedWithoutHero) return 0;
+  return await wait({
+    hero: loaded,
+    input: decodeColumn(core.codec, "input", workflow.input),
+    workflow: workflowRecord(workflow, core.codec),
+    log: taggedLogger(core.log, workflowTags(workflow)),
+  });
 }
 
 /** An execution of a step that is due now, whatever its own wait says. */
@@ -90,6 +112,6 @@ function plan(
 }
 
 function jobOptionsOf(step: StepDefinition, base: PlanBase): JobOptions {
-  const own = base.jobOptions === null ? {} : metadataOf(base.jobOptions) as JobOptions;
+  const own = metadataOf(base.workflow.jobOptions) as JobOptions;
   return mergeJobOptions(base.definition.jobOptions, own, step.jobOptions);
 }

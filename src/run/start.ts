@@ -12,7 +12,6 @@ import { DuplicateWorkflowError, InvalidInputError, WorkflowNotDefinedError } fr
 import type { Created } from "../seams/store.ts";
 import type { NewExecution, NewWorkflow, WorkflowRow } from "../state/records.ts";
 import { writeOptions } from "./announce.ts";
-import { outsideContext } from "./commands.ts";
 import type { Core } from "./core.ts";
 import { MAX_BATCH } from "./create_core.ts";
 import { planStep } from "./plan.ts";
@@ -75,17 +74,26 @@ export async function startMany(
   items: readonly StartOptions[],
   tx: unknown,
 ): Promise<Started[]> {
+  if (!Array.isArray(items)) {
+    throw new InvalidInputError(
+      `Cannot start many "${definition?.name}": pass an array of options`,
+    );
+  }
   const fresh: NewWorkflow[] = [];
   for (const item of items) {
     fresh.push(await newWorkflow(core, definition, tx === undefined ? item : { ...item, tx }));
   }
   const created: Created[] = [];
-  for (let at = 0; at < fresh.length; at += MAX_BATCH) {
-    created.push(
-      ...await core.store.create(fresh.slice(at, at + MAX_BATCH), writeOptions(core, tx)),
-    );
+  try {
+    for (let at = 0; at < fresh.length; at += MAX_BATCH) {
+      created.push(
+        ...await core.store.create(fresh.slice(at, at + MAX_BATCH), writeOptions(core, tx)),
+      );
+    }
+  } finally {
+    // What is committed is announced, also when a later batch failed.
+    await afterCreate(core, created, tx);
   }
-  await afterCreate(core, created, tx);
   return created.map((one) =>
     one.kind === "created" ? { kind: "started", run: createRun(core, one.workflow) } : one
   );
@@ -110,6 +118,9 @@ export async function newWorkflow(
   definition: WorkflowDefinition,
   options: StartOptions,
 ): Promise<NewWorkflow> {
+  if (definition?.kind !== "workflow") {
+    throw new InvalidInputError("Cannot start a workflow: pass what workflow({...}) returned");
+  }
   if (core.definitions.get(definition.name) !== definition) {
     throw new WorkflowNotDefinedError({ workflowName: definition.name });
   }
@@ -122,7 +133,7 @@ export async function newWorkflow(
   const own = options.jobOptions === undefined
     ? null
     : JSON.stringify(checkJobOptions(options.jobOptions, "jobOptions"));
-  const metadata = options.metadata === undefined ? null : core.codec.encode(options.metadata);
+  const metadata = metadataFrom(core, definition, options.metadata);
   const base = {
     name: definition.name,
     ...hero,
@@ -143,17 +154,12 @@ async function firstExecution(
 ): Promise<NewExecution | null> {
   const step = nextOf(definition, null);
   if (step === null) return null;
-  const plan = {
+  return await planStep(core, step, {
     definition,
-    jobOptions: base.jobOptions,
+    workflow: provisional(core, base),
     now: startTime(core, options.at),
     graceMs: graceMs(core, options.tx),
-  };
-  return await planStep(
-    step,
-    plan,
-    () => outsideContext(core, definition, provisional(core, base)),
-  );
+  });
 }
 
 function startTime(core: Core, at: Date | number | undefined): Date {
@@ -189,17 +195,54 @@ function heroOf(
 /** The id of a hero that was given as itself or as its id. */
 export function heroIdOf(hero: HeroDefinition, given: unknown): string {
   const id = typeof given === "object" && given !== null ? hero.idOf?.(given) : given;
-  if (typeof id === "string" && id !== "") {
-    if (id.length > 255) {
-      throw new InvalidInputError(`The id of a ${hero.type} has more than 255 characters`);
-    }
-    return id;
+  if (typeof id === "string" && id !== "") return storableId(hero, id);
+  if (typeof id === "bigint" || Number.isSafeInteger(id)) return String(id);
+  if (typeof id === "number") {
+    throw new InvalidInputError(
+      `Cannot use ${id} as the id of a ${hero.type}: a number must be whole and below 2^53; ` +
+        `pass a bigint or a string`,
+    );
   }
-  if (typeof id === "bigint" || (typeof id === "number" && Number.isFinite(id))) return String(id);
   const how = hero.idOf === null
     ? `pass its id, or give hero("${hero.type}") an idOf`
     : "a string, number or bigint is needed";
   throw new InvalidInputError(`Cannot tell the id of this ${hero.type}: ${how}`);
+}
+
+function storableId(hero: HeroDefinition, id: string): string {
+  if (id.length > 255) {
+    throw new InvalidInputError(`The id of a ${hero.type} has more than 255 characters`);
+  }
+  if (!id.isWellFormed() || id.includes("\0")) {
+    throw new InvalidInputError(
+      `The id of a ${hero.type} contains NUL or half a character: databases refuse both`,
+    );
+  }
+  return id;
+}
+
+/** Writes what a caller gave; what could not come back is the caller's mistake. */
+function encoded(core: Core, value: unknown, what: string): string {
+  try {
+    return core.codec.encode(value);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new InvalidInputError(`Cannot store ${what}: ${why}`, { cause });
+  }
+}
+
+function metadataFrom(
+  core: Core,
+  definition: WorkflowDefinition,
+  metadata: unknown,
+): string | null {
+  if (metadata === undefined) return null;
+  if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) {
+    throw new InvalidInputError(
+      `Cannot start "${definition.name}": its metadata must be an object of values by name`,
+    );
+  }
+  return encoded(core, metadata, `the metadata of "${definition.name}"`);
 }
 
 async function inputOf(
@@ -208,7 +251,7 @@ async function inputOf(
   given: unknown,
 ): Promise<string | null> {
   if (definition.input === null) {
-    return given === undefined || given === null ? null : core.codec.encode(given);
+    return inputText(core, definition, given);
   }
   const checked = await definition.input["~standard"].validate(given);
   if (checked.issues !== undefined) {
@@ -217,8 +260,12 @@ async function inputOf(
       issues: checked.issues,
     });
   }
-  const { value } = checked as { value: unknown };
-  return value === undefined || value === null ? null : core.codec.encode(value);
+  return inputText(core, definition, (checked as { value: unknown }).value);
+}
+
+function inputText(core: Core, { name }: WorkflowDefinition, input: unknown): string | null {
+  if (input === undefined || input === null) return null;
+  return encoded(core, input, `the input of "${name}"`);
 }
 
 /** The workflow's row as it will be, for a `wait` function of the first step: it has no id yet. */

@@ -41,12 +41,23 @@ export function workflowRecord(row: WorkflowRow, codec: Codec): WorkflowRecord {
       input ??= { value: decodeColumn(codec, "input", row.input) };
       return input.value;
     },
-    metadata: Object.freeze(metadataOf(row.metadata)),
+    metadata: Object.freeze(givenMetadata(row.metadata, codec)),
     startedAt: row.startedAt,
     transitionedAt: row.transitionedAt,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
   });
+}
+
+/** The metadata a workflow was started with; like all metadata it is empty when it cannot be read. */
+function givenMetadata(text: string | null, codec: Codec): Record<string, unknown> {
+  if (text === null) return {};
+  try {
+    const value = codec.decode(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
+  } catch {
+    return {};
+  }
 }
 
 /** The record of an execution; an unreadable cursor is only an error for who reads it. */

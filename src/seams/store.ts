@@ -35,8 +35,11 @@ export interface WriteOptions<Tx = unknown> {
   readonly now: Date;
   /** A transaction of the caller to join; the store then neither begins nor commits. */
   readonly tx?: Tx | undefined;
-  /** Called inside the transaction, before its commit, with the jobs that the write scheduled. */
-  readonly beforeCommit?: ((tx: Tx, jobs: readonly Job[]) => Promise<void>) | undefined;
+  /**
+   * Called inside the transaction, before its commit, with the jobs that the write scheduled. A
+   * method, so that a store with its own type of transaction passes for a store of any.
+   */
+  beforeCommit?(tx: Tx, jobs: readonly Job[]): Promise<void>;
 }
 
 /** What a claim gets. */

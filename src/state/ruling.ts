@@ -101,7 +101,6 @@ export interface Ruling {
 /** What most rulings have in common. */
 export const ORDINARY = {
   error: null,
-  metadata: null,
   keepCursor: true,
   bodyStarted: true,
   terminal: false,

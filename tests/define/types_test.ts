@@ -11,6 +11,7 @@ import type {
   Iter,
   SignalEvent,
   StepContext,
+  WaitContext,
 } from "../../src/define/context.ts";
 import type { InputSchema, WorkflowDefinition } from "../../src/define/definition.ts";
 import { hero as describeHero } from "../../src/define/hero.ts";
@@ -270,7 +271,7 @@ Deno.test("U5 conditions and waits get the context without flow functions", () =
     steps: [
       {
         wait: (context) => {
-          same<typeof context, ConditionContext<User, unknown>>();
+          same<typeof context, WaitContext<User, unknown>>();
           return { days: 1 };
         },
         skipIf: (context) => same<typeof context, ConditionContext<User, unknown>>(),
@@ -365,4 +366,19 @@ Deno.test("options may be written apart from the call", () => {
 Deno.test("a definition of any hero is a definition", () => {
   const all: WorkflowDefinition[] = [base, workflow({ name: "w", steps: [] })];
   assert.equal(all.length, 2);
+});
+
+Deno.test("HERO-02 an annotation of the result does not loosen what the steps see", () => {
+  const annotated: WorkflowDefinition = workflow({
+    name: "w",
+    hero: users,
+    input: schema,
+    steps: [{
+      run({ hero, input }) {
+        same<typeof hero, User>();
+        same<typeof input, { n: number }>();
+      },
+    }],
+  });
+  assert.equal(annotated.name, "w");
 });

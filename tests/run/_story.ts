@@ -1,17 +1,10 @@
 /**
- * What the tests of runs look at: the history in one line per execution, and what was reported and
- * logged on the way.
+ * What the tests of runs look at: the history in one line per execution, and what was reported on
+ * the way.
  */
 
 import assert from "node:assert/strict";
-import type {
-  Engine,
-  ExecutionRecord,
-  Logger,
-  ReportContext,
-  Run,
-  WorkflowDefinition,
-} from "../../mod.ts";
+import type { Engine, ExecutionRecord, ReportContext, Run, WorkflowDefinition } from "../../mod.ts";
 
 /** The history: `ship: completed/success`, with the cause behind where there is one. */
 export async function storyOf(run: Run): Promise<string[]> {
@@ -65,22 +58,6 @@ export function recordReports(): Reports {
       contexts.push(context);
     },
   };
-}
-
-/** One line of a log. */
-export interface Line {
-  readonly level: keyof Logger;
-  readonly message: string;
-  readonly fields: Record<string, unknown>;
-}
-
-/** Makes a logger that remembers. */
-export function recordLog(): { readonly logger: Logger; readonly lines: Line[] } {
-  const lines: Line[] = [];
-  const at = (level: keyof Logger): Logger["info"] => (message, fields = {}) =>
-    void lines.push({ level, message, fields });
-  const logger = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
-  return { logger, lines };
 }
 
 /** Runs the scheduled execution as a queue would; resolves to what it rejected with, or null. */

@@ -4,7 +4,14 @@ import assert from "node:assert/strict";
 import { policy, type Run, workflow } from "../../mod.ts";
 import type { ExceptionAction, Policy, WorkflowDefinition } from "../../mod.ts";
 import { behaviour } from "../_engines.ts";
-import { current, deliver, executionAt, recordReports, startAndDeliver, storyOf } from "./_story.ts";
+import {
+  current,
+  deliver,
+  executionAt,
+  recordReports,
+  startAndDeliver,
+  storyOf,
+} from "./_story.ts";
 
 class CreditCheckDown extends Error {}
 
@@ -59,7 +66,10 @@ for (const kind of ["cancelIf", "skipIf"] as const) {
       const definition = loan(kind, () => {
         throw error;
       }, { onException: action });
-      const { engine, clock } = await world.engine({ workflows: [definition], ...reportTo(reports) });
+      const { engine, clock } = await world.engine({
+        workflows: [definition],
+        ...reportTo(reports),
+      });
 
       const { run, thrown } = await startAndDeliver(engine, definition);
 
@@ -101,102 +111,114 @@ behaviour("CND-20 reattempts by a condition count towards the cap", async ({ eng
   assert.equal((await executionAt(run, -1)).errorMessage, "answer 3");
 });
 
-behaviour("CND-20 errors of conditions and of bodies share one budget", async ({ engine: open }) => {
-  const executed: string[] = [];
-  const mixed = workflow({
-    name: "mixed",
-    steps: [{
-      name: "approve",
-      onException: "reattempt",
-      maxReattempts: 2,
-      skipIf: ({ attempt }) => {
-        executed.push(`condition ${attempt}`);
-        if (attempt === 2) throw new CreditCheckDown("no answer");
-        return false;
-      },
-      run: ({ attempt }) => {
-        executed.push(`body ${attempt}`);
-        throw new Error("refused");
-      },
-    }],
-  });
-  const { engine, clock } = await open({ workflows: [mixed] });
-  const run = await engine.start(mixed);
-  await clock.tick("1 minute");
-  assert.deepEqual(executed, ["condition 1", "body 1", "condition 2", "condition 3", "body 3"]);
-  assert.equal((await run.reload()).state, "paused");
-});
+behaviour(
+  "CND-20 errors of conditions and of bodies share one budget",
+  async ({ engine: open }) => {
+    const executed: string[] = [];
+    const mixed = workflow({
+      name: "mixed",
+      steps: [{
+        name: "approve",
+        onException: "reattempt",
+        maxReattempts: 2,
+        skipIf: ({ attempt }) => {
+          executed.push(`condition ${attempt}`);
+          if (attempt === 2) throw new CreditCheckDown("no answer");
+          return false;
+        },
+        run: ({ attempt }) => {
+          executed.push(`body ${attempt}`);
+          throw new Error("refused");
+        },
+      }],
+    });
+    const { engine, clock } = await open({ workflows: [mixed] });
+    const run = await engine.start(mixed);
+    await clock.tick("1 minute");
+    assert.deepEqual(executed, ["condition 1", "body 1", "condition 2", "condition 3", "body 3"]);
+    assert.equal((await run.reload()).state, "paused");
+  },
+);
 
-behaviour("CND-21 a reattempt by a condition has the reason precondition", async ({ engine: open }) => {
-  const definition = loan("cancelIf", () => {
-    throw new CreditCheckDown("no answer");
-  }, { onException: "reattempt" });
-  const { engine } = await open({ workflows: [definition] });
-  const { run } = await startAndDeliver(engine, definition);
-  const execution = await executionAt(run, 0);
-  assert.equal(execution.metadata.reattemptReason, "precondition");
-  const next = await current(run);
-  assert.equal(next.attempt, 2);
-  assert.equal(next.metadata.reattemptReason, undefined);
-});
-
-behaviour("CND-22 the policy for a condition's error is found as for a body's", async ({ engine: open }) => {
-  const throws = (): never => {
-    throw new CreditCheckDown("no answer");
-  };
-  const general = [policy("skip"), policy("cancel", { matching: CreditCheckDown })];
-  const ends: string[] = [];
-  for (
-    const [step, onException] of [
-      [{ onException: "pause" }, general],
-      [{ onException: [policy("pause", { matching: RangeError })] }, general],
-      [{}, general],
-      [{}, [policy("skip"), policy("cancel", { matching: RangeError })]],
-      [{}, undefined],
-    ] as [Record<string, unknown>, Policy[] | undefined][]
-  ) {
-    const definition = loan("skipIf", throws, step, onException);
+behaviour(
+  "CND-21 a reattempt by a condition has the reason precondition",
+  async ({ engine: open }) => {
+    const definition = loan("cancelIf", () => {
+      throw new CreditCheckDown("no answer");
+    }, { onException: "reattempt" });
     const { engine } = await open({ workflows: [definition] });
     const { run } = await startAndDeliver(engine, definition);
-    const { state, outcome } = await executionAt(run, 0);
-    ends.push(`${state}/${outcome}`);
-  }
-  assert.deepEqual(ends, [
-    "failed/failed",
-    "failed/canceled",
-    "failed/canceled",
-    "skipped/skipped",
-    "failed/failed",
-  ]);
-});
+    const execution = await executionAt(run, 0);
+    assert.equal(execution.metadata.reattemptReason, "precondition");
+    const next = await current(run);
+    assert.equal(next.attempt, 2);
+    assert.equal(next.metadata.reattemptReason, undefined);
+  },
+);
 
-behaviour("CND-24 a handler is given the condition's error and its flow call counts", async (world) => {
-  const handled: unknown[] = [];
-  const error = new CreditCheckDown("no answer");
-  const definition = loan("cancelIf", () => {
-    throw error;
-  }, {
-    onException: ({ error, attempt, reattempt, skip }: Parameters<Handler>[0]) => {
-      handled.push(error);
-      if (attempt === 1) reattempt({ wait: "10 minutes" });
-      skip();
-    },
-  });
-  const { engine, clock } = await world.engine({ workflows: [definition] });
-  const { run, thrown } = await startAndDeliver(engine, definition);
-  assert.equal(thrown, error);
-  assert.equal((await current(run)).scheduledFor.getTime(), clock.now() + 600_000);
-  assert.equal((await executionAt(run, 0)).metadata.reattemptReason, "precondition");
+behaviour(
+  "CND-22 the policy for a condition's error is found as for a body's",
+  async ({ engine: open }) => {
+    const throws = (): never => {
+      throw new CreditCheckDown("no answer");
+    };
+    const general = [policy("skip"), policy("cancel", { matching: CreditCheckDown })];
+    const ends: string[] = [];
+    for (
+      const [step, onException] of [
+        [{ onException: "pause" }, general],
+        [{ onException: [policy("pause", { matching: RangeError })] }, general],
+        [{}, general],
+        [{}, [policy("skip"), policy("cancel", { matching: RangeError })]],
+        [{}, undefined],
+      ] as [Record<string, unknown>, Policy[] | undefined][]
+    ) {
+      const definition = loan("skipIf", throws, step, onException);
+      const { engine } = await open({ workflows: [definition] });
+      const { run } = await startAndDeliver(engine, definition);
+      const { state, outcome } = await executionAt(run, 0);
+      ends.push(`${state}/${outcome}`);
+    }
+    assert.deepEqual(ends, [
+      "failed/failed",
+      "failed/canceled",
+      "failed/canceled",
+      "skipped/skipped",
+      "failed/failed",
+    ]);
+  },
+);
 
-  clock.travelTo(clock.now() + 600_000);
-  assert.equal(await deliver(engine, run), error);
+behaviour(
+  "CND-24 a handler is given the condition's error and its flow call counts",
+  async (world) => {
+    const handled: unknown[] = [];
+    const error = new CreditCheckDown("no answer");
+    const definition = loan("cancelIf", () => {
+      throw error;
+    }, {
+      onException: ({ error, attempt, reattempt, skip }: Parameters<Handler>[0]) => {
+        handled.push(error);
+        if (attempt === 1) reattempt({ wait: "10 minutes" });
+        skip();
+      },
+    });
+    const { engine, clock } = await world.engine({ workflows: [definition] });
+    const { run, thrown } = await startAndDeliver(engine, definition);
+    assert.equal(thrown, error);
+    assert.equal((await current(run)).scheduledFor.getTime(), clock.now() + 600_000);
+    assert.equal((await executionAt(run, 0)).metadata.reattemptReason, "precondition");
 
-  assert.deepEqual(handled, [error, error]);
-  assert.deepEqual(await storyOf(run), [
-    "approve: completed/reattempted (exception)",
-    "approve: skipped/skipped (exception)",
-    "pay_out: scheduled",
-  ]);
-});
+    clock.travelTo(clock.now() + 600_000);
+    assert.equal(await deliver(engine, run), error);
+
+    assert.deepEqual(handled, [error, error]);
+    assert.deepEqual(await storyOf(run), [
+      "approve: completed/reattempted (exception)",
+      "approve: skipped/skipped (exception)",
+      "pay_out: scheduled",
+    ]);
+  },
+);
 
 type Handler = Extract<Parameters<typeof policy>[0], (context: never) => unknown>;

@@ -18,40 +18,43 @@ function club() {
   return { ann, members };
 }
 
-behaviour("CND-01 a step whose skipIf holds is skipped and the next one scheduled", async (world) => {
-  const { ann, members } = club();
-  const done: string[] = [];
-  const onboarding = workflow({
-    name: "onboarding",
-    hero: members,
-    steps: [
-      {
-        name: "remind",
-        skipIf: ({ hero }) => hero.profileComplete,
-        run: () => done.push("remind"),
-      },
-      { name: "invite_friends", wait: "2 days", run: () => done.push("invite_friends") },
-    ],
-  });
-  const { engine, clock } = await world.engine({ workflows: [onboarding] });
-  ann.profileComplete = true;
-  const run = await engine.start(onboarding, { hero: "ann" });
+behaviour(
+  "CND-01 a step whose skipIf holds is skipped and the next one scheduled",
+  async (world) => {
+    const { ann, members } = club();
+    const done: string[] = [];
+    const onboarding = workflow({
+      name: "onboarding",
+      hero: members,
+      steps: [
+        {
+          name: "remind",
+          skipIf: ({ hero }) => hero.profileComplete,
+          run: () => done.push("remind"),
+        },
+        { name: "invite_friends", wait: "2 days", run: () => done.push("invite_friends") },
+      ],
+    });
+    const { engine, clock } = await world.engine({ workflows: [onboarding] });
+    ann.profileComplete = true;
+    const run = await engine.start(onboarding, { hero: "ann" });
 
-  const skipped = await performNextStep(run);
+    const skipped = await performNextStep(run);
 
-  assert.equal(skipped?.state, "skipped");
-  assert.equal(skipped?.outcome, "skipped");
-  assert.equal(skipped?.cause, "condition");
-  assert.deepEqual(done, []);
-  assert.equal(run.state, "ready");
-  assert.equal(run.nextStepName, "invite_friends");
-  assert.equal(run.currentStepName, null);
-  assert.equal(run.transitionedAt, null);
-  const next = await current(run);
-  assert.equal(next.stepName, "invite_friends");
-  assert.equal(next.scheduledFor.getTime(), clock.now() + 2 * 86_400_000);
-  assert.equal((await run.history()).length, 2);
-});
+    assert.equal(skipped?.state, "skipped");
+    assert.equal(skipped?.outcome, "skipped");
+    assert.equal(skipped?.cause, "condition");
+    assert.deepEqual(done, []);
+    assert.equal(run.state, "ready");
+    assert.equal(run.nextStepName, "invite_friends");
+    assert.equal(run.currentStepName, null);
+    assert.equal(run.transitionedAt, null);
+    const next = await current(run);
+    assert.equal(next.stepName, "invite_friends");
+    assert.equal(next.scheduledFor.getTime(), clock.now() + 2 * 86_400_000);
+    assert.equal((await run.history()).length, 2);
+  },
+);
 
 behaviour("CND-02 skipping the last step finishes the workflow", async ({ engine: open }) => {
   const farewell = workflow({
@@ -73,67 +76,73 @@ behaviour("CND-02 skipping the last step finishes the workflow", async ({ engine
   ]);
 });
 
-behaviour("CND-03 skipIf is asked when the step runs, never when it is scheduled", async (world) => {
-  const { ann, members } = club();
-  let asked = 0;
-  let reminded = 0;
-  const remind = (wait: string) => ({
-    wait,
-    skipIf: ({ hero }: { hero: Member }) => {
-      asked++;
-      return hero.profileComplete;
-    },
-    run: () => void reminded++,
-  });
-  const reminders = workflow({
-    name: "reminders",
-    hero: members,
-    steps: [{ name: "first", ...remind("1 day") }, { name: "second", ...remind("2 days") }],
-  });
-  const { engine, clock } = await world.engine({ workflows: [reminders] });
-  ann.profileComplete = true;
-  const run = await engine.start(reminders, { hero: "ann" });
-  assert.equal(asked, 0);
+behaviour(
+  "CND-03 skipIf is asked when the step runs, never when it is scheduled",
+  async (world) => {
+    const { ann, members } = club();
+    let asked = 0;
+    let reminded = 0;
+    const remind = (wait: string) => ({
+      wait,
+      skipIf: ({ hero }: { hero: Member }) => {
+        asked++;
+        return hero.profileComplete;
+      },
+      run: () => void reminded++,
+    });
+    const reminders = workflow({
+      name: "reminders",
+      hero: members,
+      steps: [{ name: "first", ...remind("1 day") }, { name: "second", ...remind("2 days") }],
+    });
+    const { engine, clock } = await world.engine({ workflows: [reminders] });
+    ann.profileComplete = true;
+    const run = await engine.start(reminders, { hero: "ann" });
+    assert.equal(asked, 0);
 
-  ann.profileComplete = false;
-  await clock.tick("1 day");
-  assert.deepEqual([asked, reminded], [1, 1]);
+    ann.profileComplete = false;
+    await clock.tick("1 day");
+    assert.deepEqual([asked, reminded], [1, 1]);
 
-  ann.profileComplete = true;
-  await clock.tick("2 days");
-  assert.deepEqual([asked, reminded], [2, 1]);
-  assert.deepEqual(await storyOf(run), [
-    "first: completed/success",
-    "second: skipped/skipped (condition)",
-  ]);
-});
+    ann.profileComplete = true;
+    await clock.tick("2 days");
+    assert.deepEqual([asked, reminded], [2, 1]);
+    assert.deepEqual(await storyOf(run), [
+      "first: completed/success",
+      "second: skipped/skipped (condition)",
+    ]);
+  },
+);
 
-behaviour("CND-04 CND-05 constants and whatever is truthy or falsy count as they read", async (world) => {
-  const truthy: unknown[] = [true, 1, "no", {}, []];
-  const falsy: unknown[] = [false, 0, "", NaN, null, undefined];
-  const ran: string[] = [];
-  const steps = [
-    { name: "literal true", skipIf: true, run: () => ran.push("literal true") },
-    { name: "literal false", skipIf: false, run: () => ran.push("literal false") },
-    { name: "literal null", skipIf: null, run: () => ran.push("literal null") },
-    ...[...truthy, ...falsy].map((value, at) => ({
-      name: `answer ${at}`,
-      skipIf: () => value,
-      run: () => ran.push(`answer ${at}`),
-    })),
-  ];
-  const survey = workflow({ name: "survey", steps });
-  const { engine } = await world.engine({ workflows: [survey] });
-  const run = await speedrunWorkflow(await engine.start(survey));
-  assert.equal(run.state, "finished");
-  const expected = falsy.map((_, at) => `answer ${truthy.length + at}`);
-  assert.deepEqual(ran, ["literal false", "literal null", ...expected]);
-  const skipped = (await run.history()).filter((one) => one.state === "skipped");
-  assert.deepEqual(
-    skipped.map((one) => one.stepName),
-    ["literal true", ...truthy.map((_, at) => `answer ${at}`)],
-  );
-});
+behaviour(
+  "CND-04 CND-05 constants and whatever is truthy or falsy count as they read",
+  async (world) => {
+    const truthy: unknown[] = [true, 1, "no", {}, []];
+    const falsy: unknown[] = [false, 0, "", NaN, null, undefined];
+    const ran: string[] = [];
+    const steps = [
+      { name: "literal true", skipIf: true, run: () => ran.push("literal true") },
+      { name: "literal false", skipIf: false, run: () => ran.push("literal false") },
+      { name: "literal null", skipIf: null, run: () => ran.push("literal null") },
+      ...[...truthy, ...falsy].map((value, at) => ({
+        name: `answer ${at}`,
+        skipIf: () => value,
+        run: () => ran.push(`answer ${at}`),
+      })),
+    ];
+    const survey = workflow({ name: "survey", steps });
+    const { engine } = await world.engine({ workflows: [survey] });
+    const run = await speedrunWorkflow(await engine.start(survey));
+    assert.equal(run.state, "finished");
+    const expected = falsy.map((_, at) => `answer ${truthy.length + at}`);
+    assert.deepEqual(ran, ["literal false", "literal null", ...expected]);
+    const skipped = (await run.history()).filter((one) => one.state === "skipped");
+    assert.deepEqual(
+      skipped.map((one) => one.stepName),
+      ["literal true", ...truthy.map((_, at) => `answer ${at}`)],
+    );
+  },
+);
 
 Deno.test("CND-06 a list is not a condition for skipIf", () => {
   const conditions = [() => true, () => false];
@@ -219,18 +228,21 @@ behaviour("CND-08 one cancelIf of several is enough", async ({ engine: open }) =
   assert.deepEqual(asked, ["expired", "refunded"]);
 });
 
-behaviour("CND-09 cancelIf that is false or null lets the step proceed", async ({ engine: open }) => {
-  let ran = 0;
-  const trial = workflow({
-    name: "trial",
-    cancelIf: [false, null, undefined, () => false, () => null, () => undefined],
-    steps: [{ name: "extend", run: () => void ran++ }],
-  });
-  const { engine } = await open({ workflows: [trial] });
-  const { run } = await startAndDeliver(engine, trial);
-  assert.equal(run.state, "finished");
-  assert.equal(ran, 1);
-});
+behaviour(
+  "CND-09 cancelIf that is false or null lets the step proceed",
+  async ({ engine: open }) => {
+    let ran = 0;
+    const trial = workflow({
+      name: "trial",
+      cancelIf: [false, null, undefined, () => false, () => null, () => undefined],
+      steps: [{ name: "extend", run: () => void ran++ }],
+    });
+    const { engine } = await open({ workflows: [trial] });
+    const { run } = await startAndDeliver(engine, trial);
+    assert.equal(run.state, "finished");
+    assert.equal(ran, 1);
+  },
+);
 
 behaviour("CND-10 cancelIf wins over skipIf, which is not even asked", async ({ engine: open }) => {
   const trial = workflow({
@@ -307,29 +319,32 @@ behaviour("CND-11 a condition that turns true cancels a reattempt", async ({ eng
   ]);
 });
 
-behaviour("CND-13 conditions of a base and of what extends it all apply", async ({ engine: open }) => {
-  const asked: string[] = [];
-  let which = "";
-  const holds = (name: string) => () => {
-    asked.push(name);
-    return which === name;
-  };
-  const base = workflow({
-    name: "base",
-    cancelIf: holds("base"),
-    steps: [{ name: "only", run: () => {} }],
-  });
-  const derived = workflow({ name: "derived", extends: base, cancelIf: [holds("derived")] });
-  const { engine } = await open({ workflows: [base, derived] });
-  const ends: string[] = [];
-  for (which of ["base", "derived", "neither"]) {
-    ends.push((await startAndDeliver(engine, derived)).run.state);
-  }
-  assert.deepEqual(ends, ["canceled", "canceled", "finished"]);
-  assert.deepEqual(asked, ["base", "base", "derived", "base", "derived"]);
-  which = "derived";
-  assert.equal((await startAndDeliver(engine, base)).run.state, "finished");
-});
+behaviour(
+  "CND-13 conditions of a base and of what extends it all apply",
+  async ({ engine: open }) => {
+    const asked: string[] = [];
+    let which = "";
+    const holds = (name: string) => () => {
+      asked.push(name);
+      return which === name;
+    };
+    const base = workflow({
+      name: "base",
+      cancelIf: holds("base"),
+      steps: [{ name: "only", run: () => {} }],
+    });
+    const derived = workflow({ name: "derived", extends: base, cancelIf: [holds("derived")] });
+    const { engine } = await open({ workflows: [base, derived] });
+    const ends: string[] = [];
+    for (which of ["base", "derived", "neither"]) {
+      ends.push((await startAndDeliver(engine, derived)).run.state);
+    }
+    assert.deepEqual(ends, ["canceled", "canceled", "finished"]);
+    assert.deepEqual(asked, ["base", "base", "derived", "base", "derived"]);
+    which = "derived";
+    assert.equal((await startAndDeliver(engine, base)).run.state, "finished");
+  },
+);
 
 behaviour("CND-14 a condition sees the rows it is about and no flow function", async (world) => {
   let seen: Record<string, unknown> = {};

@@ -119,7 +119,7 @@ behaviour(
       }],
     });
     const reports = recordReports();
-    const t = await engine({ workflows: [definition], ...reports });
+    const t = await engine({ workflows: [definition], reportError: reports.reportError });
     const { run, handling } = await atTheGate(t, definition, gate);
     await run.pause();
     await handling;
@@ -276,7 +276,7 @@ behaviour(
     const gate = createGate();
     const definition = transfer(gate);
     const reports = recordReports();
-    const t = await engine({ workflows: [definition], ...reports });
+    const t = await engine({ workflows: [definition], reportError: reports.reportError });
     const { run, handling } = await atTheGate(t, definition, gate);
     await run.cancel();
     const before = await t.store.get(run.id);
