@@ -26,8 +26,8 @@ export interface Database extends Ground {
   readonly ids: Ids;
   /** The executions that somebody must look at, in the order of claims. */
   readonly live: Lanes;
-  /** The workflows that match a filter, newest first. */
-  workflows(filter: WorkflowFilter): Iterable<WorkflowRow>;
+  /** The workflows that match a filter, newest first, from the one after `after` on. */
+  workflows(filter: WorkflowFilter, after: string | undefined): Iterable<WorkflowRow>;
   /** The executions of a workflow in the order of `seq`. */
   history(workflowId: string, afterSeq: number): Iterable<ExecutionRow>;
   /** How many workflows of each definition are in each state. */
@@ -47,8 +47,8 @@ export function createDatabase(): Database {
   const byHero = new Map<string, Set<string>>();
   const byState = new Map<string, Map<WorkflowState, Set<string>>>();
   const live = createLanes();
-  // A Map iterates in the order of insertion: by id, because transactions commit one after another.
-  let newestFirst: string[] | null = null;
+  // Sorted, because transactions commit one after another and take their ids in that order.
+  let oldestFirst: string[] = [];
 
   function index(before: WorkflowRow | null, after: WorkflowRow | null): void {
     if (before !== null) byState.get(before.name)?.get(before.state)?.delete(before.id);
@@ -56,26 +56,28 @@ export function createDatabase(): Database {
       const states = childOf(byState, after.name, () => new Map<WorkflowState, Set<string>>());
       childOf(states, after.state, () => new Set<string>()).add(after.id);
     }
-    if (before !== null && after !== null) return;
-    newestFirst = null;
-    const row = after ?? before;
-    if (row === null || row.heroId === null) return;
-    const ofHero = childOf(byHero, row.heroId, () => new Set<string>());
-    if (after !== null) ofHero.add(row.id);
-    else if (ofHero.delete(row.id) && ofHero.size === 0) byHero.delete(row.heroId);
+    if (before === null && after !== null) {
+      oldestFirst.push(after.id);
+      if (after.heroId !== null) childOf(byHero, after.heroId, () => new Set()).add(after.id);
+    }
+    if (before !== null && after === null && before.heroId !== null) {
+      const others = byHero.get(before.heroId);
+      if (others?.delete(before.id) && others.size === 0) byHero.delete(before.heroId);
+    }
   }
 
-  /** The ids that a filter has to look at, newest first: as few as an index can tell. */
-  function candidates({ heroId, names, states }: WorkflowFilter): Iterable<string> {
-    if (heroId !== undefined) return [...byHero.get(heroId) ?? []].sort(newest);
-    if (states?.every(isOngoing)) {
-      const found: string[] = [];
-      for (const name of names ?? byState.keys()) {
-        for (const state of new Set(states)) found.push(...byState.get(name)?.get(state) ?? []);
+  /** The ids that a filter has to look at, oldest first: as few as an index can tell. */
+  function candidates({ heroId, names, states }: WorkflowFilter): readonly string[] {
+    if (heroId !== undefined) return [...byHero.get(heroId) ?? []];
+    // History is in the ended states; ongoing work is looked up by its state.
+    if (states === undefined || !states.every(isOngoing)) return oldestFirst;
+    const found = new Set<string>();
+    for (const name of names ?? byState.keys()) {
+      for (const state of states) {
+        for (const id of byState.get(name)?.get(state) ?? []) found.add(id);
       }
-      return [...new Set(found)].sort(newest);
     }
-    return newestFirst ??= [...dossiers.keys()].reverse();
+    return [...found].sort((a, b) => Number(a) - Number(b));
   }
 
   function* endedRows({ names, exceptNames }: PurgeOptions): Iterable<WorkflowRow> {
@@ -97,7 +99,8 @@ export function createDatabase(): Database {
 
     absorb(changes) {
       for (const [id, dossier] of changes.dossiers) {
-        index(dossiers.get(id)?.workflow ?? null, dossier.workflow);
+        const before = dossiers.get(id)?.workflow ?? null;
+        if (before !== dossier.workflow) index(before, dossier.workflow);
         dossiers.set(id, dossier);
       }
       for (const [id, row] of changes.executions) {
@@ -112,10 +115,11 @@ export function createDatabase(): Database {
       }
     },
 
-    *workflows(filter) {
-      for (const id of candidates(filter)) {
-        const row = dossiers.get(id)?.workflow;
-        if (row !== undefined && matches(row, filter)) yield row;
+    *workflows(filter, after) {
+      const ids = candidates(filter);
+      for (let at = countBelow(ids, after) - 1; at >= 0; at--) {
+        const { workflow } = dossiers.get(ids[at] as string) as Dossier;
+        if (matches(workflow, filter)) yield workflow;
       }
     },
 
@@ -144,6 +148,8 @@ export function createDatabase(): Database {
 
     remove(workflows) {
       let removed = 0;
+      const gone = new Set(workflows.map((one) => one.id));
+      oldestFirst = oldestFirst.filter((id) => !gone.has(id));
       for (const workflow of workflows) {
         for (const id of histories.get(workflow.id) ?? []) {
           live.move(executions.get(id) ?? null, null);
@@ -173,8 +179,17 @@ function matches(row: WorkflowRow, filter: WorkflowFilter): boolean {
     (filter.updatedBefore === undefined || row.updatedAt < filter.updatedBefore);
 }
 
-function newest(a: string, b: string): number {
-  return Number(b) - Number(a);
+/** How many of the sorted ids are smaller than a limit, by bisection; no limit: all. */
+function countBelow(ids: readonly string[], limit: string | undefined): number {
+  if (limit === undefined) return ids.length;
+  let low = 0;
+  let high = ids.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (Number(ids[middle]) < Number(limit)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** When an ended workflow ended. */

@@ -18,8 +18,7 @@ export function pollingQueue(): QueueDriver {
     name: "polling",
     commit: "none",
     enqueue(jobs: readonly Job[]): Promise<void> {
-      const earliest = Math.min(...jobs.map((job) => job.runAt.getTime()));
-      for (const look of looks) look(earliest);
+      for (const job of jobs) for (const look of looks) look(job.runAt.getTime());
       return Promise.resolve();
     },
     async listen(handler: JobHandler, options: ListenOptions): Promise<void> {
@@ -45,23 +44,34 @@ interface Alarm {
   noLaterThan(at: number): void;
 }
 
+/**
+ * How many instants an alarm remembers, the nearest ones. What it forgets is found by the poll all
+ * the same, only not to the millisecond.
+ */
+const MAX_ASKED = 1_000;
+
 function createAlarm({ clock, pollMs, signal }: ListenOptions): Alarm {
+  // In ascending order, each instant once.
   const asked: number[] = [];
   let ring: (() => void) | null = null;
   let timer: unknown = null;
+  let pollAt = 0;
 
   function arm(): void {
     if (ring === null) return;
     if (timer !== null) clock.clearTimeout(timer);
     const now = clock.now();
-    const earliest = Math.min(...asked, now + pollMs);
+    const earliest = Math.min(asked[0] ?? Infinity, pollAt);
     timer = clock.setTimeout(() => ring?.(), Math.max(0, earliest - now));
   }
 
   return {
     noLaterThan(at) {
-      asked.push(at);
-      arm();
+      const place = placeOf(asked, at);
+      if (asked[place] === at || place >= MAX_ASKED) return;
+      asked.splice(place, 0, at);
+      if (asked.length > MAX_ASKED) asked.pop();
+      if (place === 0) arm();
     },
     next: () =>
       new Promise((resolve) => {
@@ -71,14 +81,26 @@ function createAlarm({ clock, pollMs, signal }: ListenOptions): Alarm {
           ring = null;
           signal.removeEventListener("abort", wake);
           const now = clock.now();
-          const later = asked.filter((at) => at > now);
-          asked.splice(0, asked.length, ...later);
+          asked.splice(0, placeOf(asked, now + 1));
           resolve();
         };
         if (signal.aborted) return resolve();
         ring = wake;
+        pollAt = clock.now() + pollMs;
         signal.addEventListener("abort", wake, { once: true });
         arm();
       }),
   };
+}
+
+/** Where an instant stands or belongs in ascending instants, by bisection. */
+function placeOf(instants: readonly number[], at: number): number {
+  let low = 0;
+  let high = instants.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((instants[middle] as number) < at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

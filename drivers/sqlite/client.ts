@@ -54,7 +54,7 @@ export function sqliteClient(
     },
     async read(plan, { tx } = {}) {
       const connection = tx !== undefined ? joined(tx) : database.writer() ?? await database.open();
-      const reader = tx === undefined && connection.db.isTransaction
+      const reader = tx === undefined && connection.isInTransaction()
         ? await database.reader()
         : connection;
       return await patiently(reader, path, patience(), "read", () => reader.drive(plan));
@@ -238,7 +238,7 @@ async function passingOn(work: () => Promise<void>): Promise<void> {
 /** The connection of a transaction that a caller hands in. */
 function joined(tx: DatabaseSync): Connection {
   const usable = typeof tx === "object" && tx !== null && typeof tx.prepare === "function";
-  if (usable && tx.isTransaction) return connectionOf(tx);
+  if (usable && connectionOf(tx).isInTransaction()) return connectionOf(tx);
   throw new InvalidInputError(
     usable
       ? "Cannot join the transaction: none is open on the given database; begin one, or leave tx out"
@@ -289,7 +289,7 @@ function atSavepoint<T>(connection: Connection, path: string, plan: () => Plan<T
 
 /** SQLite may have rolled back the whole transaction by itself; then no savepoint is left. */
 function undo(connection: Connection): void {
-  if (!connection.db.isTransaction) return;
+  if (!connection.isInTransaction()) return;
   connection.run(`ROLLBACK TO ${SAVEPOINT}`);
   connection.run(`RELEASE ${SAVEPOINT}`);
 }

@@ -6,7 +6,7 @@
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { drive, type Plan, type Reply, type Request } from "../sql/client.ts";
-import { ForeignTransactionError } from "./errors.ts";
+import { ForeignTransactionError, LargeKeyError } from "./errors.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
 /** A database with what the driver keeps for it. */
@@ -21,6 +21,8 @@ export interface Connection {
   drive<T>(plan: () => Plan<T>): T;
   /** Runs one statement for its effect. */
   run(text: string): void;
+  /** Whether a transaction is open. */
+  isInTransaction(): boolean;
   /** Begins a transaction that can write. */
   begin(): void;
   /** Rolls back what is still open; SQLite itself has done so after some errors. */
@@ -76,6 +78,10 @@ function connect(db: DatabaseSync): Connection {
         return { rows: statement.all(...values) as Reply["rows"], changes: 0, lastId: null };
       }
       const { changes, lastInsertRowid } = statement.run(...values);
+      // A row that holds such a number is refused by the runtime; this one it rounds.
+      if (typeof lastInsertRowid === "number" && !Number.isSafeInteger(lastInsertRowid)) {
+        throw new LargeKeyError();
+      }
       return { rows: NO_ROWS, changes: Number(changes), lastId: lastInsertRowid };
     });
   }
@@ -85,18 +91,28 @@ function connect(db: DatabaseSync): Connection {
     prepare(text).statement.run();
   }
 
+  function isInTransaction(): boolean {
+    try {
+      return db.isTransaction;
+    } catch {
+      // The application has closed it: whatever comes next will say so.
+      return false;
+    }
+  }
+
   return {
     db,
     turns: createTurns(),
     joins: createTurns(),
     drive: (plan) => drive(plan(), answer),
     run,
+    isInTransaction,
     begin() {
-      if (db.isTransaction) throw new ForeignTransactionError();
+      if (isInTransaction()) throw new ForeignTransactionError();
       run("BEGIN IMMEDIATE");
     },
     rollback() {
-      if (db.isTransaction) run("ROLLBACK");
+      if (isInTransaction()) run("ROLLBACK");
     },
     readBigInts() {
       if (bigInts) return false;

@@ -60,8 +60,12 @@ export function isReadOnly(error: unknown): boolean {
   return codeOf(error) === READONLY;
 }
 
+/** Marks that a key was made that a JavaScript number cannot hold. */
+export class LargeKeyError extends Error {}
+
 /** Whether a value was read that a JavaScript number cannot hold. */
 export function isOutOfRange(error: unknown): boolean {
+  if (error instanceof LargeKeyError) return true;
   return error instanceof RangeError && (error as { code?: unknown }).code === "ERR_OUT_OF_RANGE";
 }
 

@@ -6,13 +6,14 @@
  */
 
 import { nextOf } from "../define/definition.ts";
+import { CursorError } from "../errors.ts";
 import type { Claimed } from "../state/claim.ts";
 import { decide, type Handling, type Ruling, type StepResult, verdictOf } from "../state/decide.ts";
 import type { Finished, FinishResult, Verdict } from "../state/finish.ts";
 import type { ExecutionRow, NewExecution } from "../state/records.ts";
 import { storedError, toError } from "../state/stored_error.ts";
 import { announce, writeOptions } from "./announce.ts";
-import type { Core } from "./core.ts";
+import { type Core, elapsedMs } from "./core.ts";
 import { finishSurely } from "./finish_surely.ts";
 import { handleError } from "./handle_error.ts";
 import { planAgain, planStep } from "./plan.ts";
@@ -54,7 +55,10 @@ export async function conclude(
 ): Promise<Performed> {
   if (ran.kind === "lost") return dropped(scope);
   if (ran.kind !== "error") {
-    return await afterwards(scope, await settle(scope, ran, options), bodyRan(ran));
+    const settled = await settle(scope, ran, options);
+    const error = stalledBy(settled);
+    if (error !== null) await reportAll(scope, [error]);
+    return { ...await afterwards(scope, settled, bodyRan(ran)), error };
   }
   const handled = await handleError(scope, ran);
   const result: StepResult = {
@@ -66,12 +70,22 @@ export async function conclude(
   const settled = await settle(scope, result, options);
   if (settled.ruling.terminal) warnOfExhaustion(scope, handled.handling);
   if (settled.result.kind === "done") {
-    for (const error of handled.reports(settled.ruling.terminal)) {
-      scope.core.events.emit("error", { ...idsOf(scope), durationMs: 0, error });
-      await scope.core.report(error, reportContext(scope));
-    }
+    await reportAll(scope, handled.reports(settled.ruling.terminal));
   }
   return { ...await afterwards(scope, settled, bodyRan(ran)), error: ran.error };
+}
+
+/** The error of a chain that was paused because it does not move; nobody threw it. */
+function stalledBy({ ruling, result }: Settled): Error | null {
+  if (result.kind === "lost" || ruling.error === null) return null;
+  return new CursorError(ruling.error.message);
+}
+
+async function reportAll(scope: StepScope, errors: readonly Error[]): Promise<void> {
+  for (const error of errors) {
+    scope.core.events.emit("error", { ...idsOf(scope), durationMs: 0, error });
+    await scope.core.report(error, reportContext(scope));
+  }
 }
 
 /** Whether the body ran at all: only then the end of a step is an event. */
@@ -93,7 +107,7 @@ export async function settle(
     cursor: scope.cursor,
     resumable: step.resumable,
     maxUnchanged: core.settings.maxUnchangedContinuations,
-    ranMs: execution.startedAt === null ? 0 : startedAt - execution.startedAt.getTime(),
+    ranMs: elapsedMs(core, execution.startedAt?.getTime() ?? startedAt),
   });
   const verdict = await verdictFor(scope, ruling);
   const finished: Finished = {
@@ -104,9 +118,9 @@ export async function settle(
     token: execution.token as string,
   };
   const written = tx === undefined
-    ? await finishSurely(core, finished)
+    ? await finishSurely(core, finished, scope.log)
     : (await core.store.finish([finished], writeOptions(core, tx)))[0] as FinishResult;
-  return { ruling, result: written, durationMs: core.clock.now() - startedAt };
+  return { ruling, result: written, durationMs: elapsedMs(core, startedAt) };
 }
 
 /** The verdict of a ruling; a wait function that fails pauses the workflow before its step. */

@@ -104,3 +104,8 @@ export interface Core {
   /** A token that was never used. */
   token(): string;
 }
+
+/** The time since an instant; a clock that was set back meanwhile makes no negative durations. */
+export function elapsedMs({ clock }: Pick<Core, "clock">, sinceMs: number): number {
+  return Math.max(0, clock.now() - sinceMs);
+}

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Logger } from "../define/context.ts";
 import type { WorkflowDefinition } from "../define/definition.ts";
 import { StepConfigurationError } from "../errors.ts";
 import { createEventBus } from "../observe/events.ts";
@@ -11,8 +12,9 @@ import { silentLogger, taggedLogger } from "../observe/logging.ts";
 import { systemClock } from "../seams/clock.ts";
 import type { QueueDriver } from "../seams/queue.ts";
 import { jsonCodec } from "../state/codec.ts";
+import { toError } from "../state/stored_error.ts";
 import { writeOptions } from "./announce.ts";
-import type { Core, ReportError } from "./core.ts";
+import type { Core, ReportContext, ReportError } from "./core.ts";
 import { createHoldings } from "./holdings.ts";
 import { type EngineOptions, settingsOf } from "./options.ts";
 import { batched } from "./settle.ts";
@@ -25,8 +27,11 @@ export function createCore(options: EngineOptions & { readonly queue: QueueDrive
   const settings = settingsOf(options);
   const { store, queue } = options;
   const clock = options.clock ?? systemClock;
-  const log = taggedLogger(options.logger ?? silentLogger, {});
-  const report = safeReporter(options.reportError ?? (() => {}), log);
+  const log = taggedLogger(
+    complainingLogger(options.logger ?? silentLogger, (error, context) => report(error, context)),
+    {},
+  );
+  const report: ReportError = safeReporter(options.reportError ?? (() => {}), log);
   const now = (): Date => new Date(clock.now());
   const renew: Parameters<typeof createHoldings>[0]["renew"] = (batch) =>
     store.checkpoint(batch, { now: now(), leaseMs: settings.leaseMs });
@@ -81,6 +86,33 @@ export function register(
     );
   }
   byName.set(definition.name, definition);
+}
+
+/** A logger that breaks is reported once; whoever calls it sees to it that nothing else happens. */
+function complainingLogger(logger: Logger, report: ReportError): Logger {
+  let complained = false;
+  const line = (level: keyof Logger): Logger["info"] => (message, fields = {}) => {
+    try {
+      logger[level](message, fields);
+    } catch (thrown) {
+      if (!complained) void report(toError(thrown), contextIn(fields));
+      complained = true;
+    }
+  };
+  return { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") };
+}
+
+/** What the tags of a line say of where it was logged; empty where it was about no workflow. */
+function contextIn(tags: Record<string, unknown>): ReportContext {
+  const text = (value: unknown): string => typeof value === "string" ? value : "";
+  return {
+    workflowId: text(tags.workflowId),
+    workflowName: text(tags.workflow),
+    executionId: text(tags.executionId),
+    stepName: text(tags.step),
+    heroType: text(tags.heroType) || null,
+    heroId: text(tags.heroId) || null,
+  };
 }
 
 /** A reporter that breaks must not break a step. */

@@ -8,6 +8,7 @@
  * @module
  */
 
+import type { Logger } from "../define/context.ts";
 import { wait } from "../seams/clock.ts";
 import { jobOf } from "../state/creation.ts";
 import type { Finished, FinishResult } from "../state/finish.ts";
@@ -17,20 +18,20 @@ const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 2_000;
 
 /** Writes a finish, retrying until the lease must have ended; rejects with the store's last error. */
-export async function finishSurely(core: Core, finished: Finished): Promise<FinishResult> {
+export async function finishSurely(
+  core: Core,
+  finished: Finished,
+  log: Logger,
+): Promise<FinishResult> {
   const giveUpAt = core.clock.now() + core.settings.leaseMs;
   let waitMs = FIRST_WAIT_MS;
-  let failed = false;
   while (true) {
     try {
       const result = await core.finish(finished);
-      return failed && result.kind === "lost" ? await ownWrite(core, finished) : result;
+      // Not only after a failure here: the group that it travelled in may have been sent twice.
+      return result.kind === "lost" ? await ownWrite(core, finished) : result;
     } catch (error) {
-      failed = true;
-      core.log.warn("The end of an execution could not be written; it is tried again", {
-        executionId: finished.executionId,
-        error,
-      });
+      log.warn("The end of an execution could not be written; it is tried again", { error });
       if (core.clock.now() + waitMs >= giveUpAt) throw error;
       await wait(core.clock, waitMs);
       waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);

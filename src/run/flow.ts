@@ -38,7 +38,12 @@ class FlowSignal extends Error {
 
 /** Whether something that was thrown is only the way out of a body. */
 export function isFlowSignal(thrown: unknown): boolean {
-  return thrown instanceof FlowSignal;
+  try {
+    return thrown instanceof FlowSignal;
+  } catch {
+    // Asking a revoked proxy for its prototype throws; it is certainly not the way out of a body.
+    return false;
+  }
 }
 
 /** The flow control of one body. */

@@ -12,9 +12,10 @@ import type { ExceptionContext } from "../define/context.ts";
 import type { ExceptionHandler, Policy } from "../define/definition.ts";
 import { durationMs } from "../define/durations.ts";
 import { resolvePolicy } from "../define/policy.ts";
-import { ExceptionHandlerError, StepTimeoutError } from "../errors.ts";
+import { ExceptionHandlerError, StepConfigurationError, StepTimeoutError } from "../errors.ts";
 import type { FlowRequest, Handling } from "../state/decide.ts";
-import { toError } from "../state/stored_error.ts";
+import { hasProgressed } from "../state/ruling.ts";
+import { storedError, toError } from "../state/stored_error.ts";
 import { createFlow, isFlowSignal } from "./flow.ts";
 import type { FailedRun } from "./run_step.ts";
 import { conditionContext, stepContext, type StepScope } from "./step_scope.ts";
@@ -42,22 +43,23 @@ export async function handleError(
   const { policy, cap } = resolvePolicy({ step: own, layers: definition.policies, error });
   if (policy.handler !== null) return await askHandler(scope, ran, policy, policy.handler);
   try {
-    const waitMs = waitOf(policy, scope);
+    const waitMs = waitOf(policy, cap, scope);
     return {
       error,
       handling: { kind: "policy", policy, cap, waitMs },
       reports: (terminal) => reported(policy, terminal) ? [error] : [],
     };
   } catch (thrown) {
-    return broken(thrown, error, "The wait of the exception policy");
+    return brokenWait(thrown, error, step.name);
   }
 }
 
-/** The wait before a reattempt; the count starts again after the cursor moved. */
-function waitOf(policy: Policy, { execution, cursor }: StepScope): number {
+/** The wait before a reattempt, if there will be one; the count starts again after the cursor moved. */
+function waitOf(policy: Policy, cap: number | null, scope: StepScope): number {
   if (policy.action !== "reattempt" || policy.wait === null) return 0;
-  const before = cursor === execution.cursor ? execution.failures : 0;
-  return durationMs(policy.wait(before + 1), "the wait of an exception policy");
+  const count = (hasProgressed(scope) ? 0 : scope.execution.failures) + 1;
+  if (cap !== null && count > cap) return 0;
+  return durationMs(policy.wait(count), "the wait of an exception policy");
 }
 
 async function askHandler(
@@ -72,7 +74,7 @@ async function askHandler(
     const context = ran.context ?? scope.conditions ?? conditionContext(scope, null);
     await handler(stepContext(context, flow, { error }) as ExceptionContext);
   } catch (thrown) {
-    if (!isFlowSignal(thrown)) return broken(thrown, error, "The onException handler");
+    if (!isFlowSignal(thrown)) return brokenHandler(thrown, error);
   } finally {
     flow.close();
   }
@@ -85,13 +87,23 @@ async function askHandler(
   };
 }
 
-function broken(thrown: unknown, original: Error, what: string): Handled {
-  const error = new ExceptionHandlerError(thrown, original, what);
+function brokenHandler(thrown: unknown, original: Error): Handled {
+  // As text, because reading what a handler threw may throw once more.
+  const { message } = storedError(toError(thrown));
   return {
-    error,
+    error: new ExceptionHandlerError(new Error(message), original),
     handling: { kind: "pause" },
     reports: () => [original, toError(thrown)],
   };
+}
+
+function brokenWait(thrown: unknown, original: Error, stepName: string): Handled {
+  const { message } = storedError(toError(thrown));
+  const error = new StepConfigurationError(
+    `Cannot reattempt step "${stepName}": the wait of its exception policy failed: ${message}`,
+    { stepName, cause: original },
+  );
+  return { error, handling: { kind: "pause" }, reports: () => [original, error] };
 }
 
 function reported(policy: Policy, terminal: boolean): boolean {

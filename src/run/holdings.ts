@@ -29,8 +29,6 @@ export interface Held {
   heard(answer: CheckpointAnswer): void;
   /** Resolves when nobody waits for the body any more: its worker's grace period is over. */
   readonly abandoned: Promise<void>;
-  /** Stops waiting for the body. */
-  abandon(): void;
   /** Lets go: no more heartbeats. */
   release(): void;
 }
@@ -50,8 +48,10 @@ export interface Holdings {
   hold(claim: NewHolding): Held;
   /** Asks the bodies of one workflow in this process to stop, without waiting for the heartbeat. */
   interrupt(workflowId: string, reason: Error): void;
-  /** The claims of one worker. */
-  of(owner: object): Held[];
+  /** Asks the bodies of one worker to stop, those too whose claims are still on their way to it. */
+  stopAll(owner: object, reason: Error): void;
+  /** Stops waiting for the bodies of one worker. */
+  abandonAll(owner: object): void;
   /** How many there are. */
   readonly size: number;
 }
@@ -68,90 +68,173 @@ export interface HoldingsOptions {
 interface Entry extends Held {
   readonly workflowId: string;
   readonly owner: object | null;
+  /** When the lease began that the store last granted. */
   renewedAt: number;
+  /** When the heartbeat must look at it again. */
+  lookAt: number;
+  /** How many looks a renewal that is under way has gone without an answer; null: none is. */
+  unanswered: number | null;
+  /** Whether the claim is somebody else's. */
+  lost: boolean;
+  abandon(): void;
+}
+
+/** What was said to a worker's bodies, for claims that arrive after it was said. */
+interface Orders {
+  readonly stop: Error;
+  abandoned: boolean;
 }
 
 /** Makes the holdings of an engine. */
 export function createHoldings(options: HoldingsOptions): Holdings {
-  const entries = new Map<string, Entry>();
+  const { clock, leaseMs, heartbeatMs } = options;
+  // By claim and not by execution: a process that stood still may take over from itself, and then
+  // holds two claims on one execution, of which the older one must still hear that it was lost.
+  const entries = new Set<Entry>();
+  const orders = new WeakMap<object, Orders>();
   let timer: unknown = null;
 
+  const live = (): Entry[] => [...entries].filter((one) => !one.lost);
+  const of = (owner: object): Entry[] => [...entries].filter((one) => one.owner === owner);
+
   function arm(): void {
-    if (timer !== null || entries.size === 0) return;
-    timer = options.clock.setTimeout(() => void beat(), options.heartbeatMs);
-  }
-
-  function disarm(): void {
-    if (timer === null || entries.size > 0) return;
-    options.clock.clearTimeout(timer);
+    if (timer !== null) clock.clearTimeout(timer);
     timer = null;
+    const looks = live().map((one) => one.lookAt);
+    if (looks.length === 0) return;
+    const earliest = looks.reduce((a, b) => Math.min(a, b));
+    timer = clock.setTimeout(beat, Math.max(0, earliest - clock.now()));
   }
 
-  async function beat(): Promise<void> {
-    const now = options.clock.now();
-    const due = [...entries.values()].filter((one) => now - one.renewedAt >= options.heartbeatMs);
+  function beat(): void {
+    timer = null;
+    const now = clock.now();
+    const due: Entry[] = [];
+    for (const one of live()) {
+      if (one.unanswered !== null) {
+        if (one.lookAt <= now) despair(one, now);
+      } else if (one.lookAt <= now + heartbeatMs / 2) due.push(one);
+    }
+    if (due.length > 0) void renew(due, now);
+    arm();
+  }
+
+  /** The next look at a claim: a heartbeat from now, but not after the end of its lease. */
+  function lookAgain(one: Entry, now: number): void {
+    const leaseEnd = one.renewedAt + leaseMs;
+    one.lookAt = Math.min(now + heartbeatMs, leaseEnd > now ? leaseEnd : Infinity);
+  }
+
+  /** A renewal that gets no answer; one look is not enough, this process may have been asleep. */
+  function despair(one: Entry, now: number): void {
+    one.unanswered = (one.unanswered ?? 0) + 1;
+    if (one.unanswered > 1 && now - one.renewedAt >= leaseMs) one.heard("lost");
+    else lookAgain(one, now);
+  }
+
+  async function renew(due: readonly Entry[], askedAt: number): Promise<void> {
+    for (const one of due) {
+      one.unanswered = 0;
+      lookAgain(one, askedAt);
+    }
     try {
-      const answers = due.length === 0 ? [] : await options.renew(due);
-      due.forEach((one, at) => one.heard(answers[at] ?? "held"));
+      const answers = await options.renew(due);
+      due.forEach((one, at) => take(one, answers[at] ?? "held", askedAt));
     } catch (error) {
       options.log.warn("A heartbeat failed; it is tried again", { error });
+      const now = clock.now();
       for (const one of due) {
-        if (options.clock.now() - one.renewedAt >= options.leaseMs) one.heard("lost");
+        one.unanswered = null;
+        if (now - one.renewedAt >= leaseMs) one.heard("lost");
+        else lookAgain(one, now);
       }
-    } finally {
-      timer = null;
-      arm();
     }
+    arm();
+  }
+
+  /** Takes note of an answer: the lease counts from the moment in which it was asked for. */
+  function take(one: Entry, answer: CheckpointAnswer, askedAt: number): void {
+    one.unanswered = null;
+    if (answer === "lost") {
+      one.lost = true;
+      return one.stop(lostLease());
+    }
+    one.renewedAt = askedAt;
+    one.lookAt = askedAt + heartbeatMs;
+    if (answer !== "held") one.stop(stoppedFromOutside(answer));
   }
 
   function hold(claim: NewHolding): Held {
-    let controller: AbortController | null = null;
-    let stopReason: Error | null = null;
-    let abandon = (): void => {};
-    const abandoned = new Promise<void>((resolve) => void (abandon = resolve));
-    const entry: Entry = {
-      ...claim,
-      renewedAt: options.clock.now(),
-      abandoned,
-      abandon,
-      get signal() {
-        controller ??= new AbortController();
-        if (stopReason !== null && !controller.signal.aborted) controller.abort(stopReason);
-        return controller.signal;
-      },
-      get stopReason() {
-        return stopReason;
-      },
-      stop(reason) {
-        if (stopReason !== null) return;
-        stopReason = reason;
-        controller?.abort(reason);
-      },
-      heard(answer) {
-        if (answer === "lost") entry.stop(lostLease());
-        else {
-          entry.renewedAt = options.clock.now();
-          if (answer !== "held") entry.stop(stoppedFromOutside(answer));
-        }
-      },
+    const now = clock.now();
+    const entry: Entry = Object.assign(createHeld(claim), {
+      workflowId: claim.workflowId,
+      owner: claim.owner,
+      renewedAt: now,
+      lookAt: now + heartbeatMs,
+      unanswered: null,
+      lost: false,
+      heard: (answer: CheckpointAnswer) => take(entry, answer, clock.now()),
       release() {
-        entries.delete(claim.executionId);
-        disarm();
+        entries.delete(entry);
+        if (entries.size === 0) arm();
       },
-    };
-    entries.set(claim.executionId, entry);
-    arm();
+    });
+    entries.add(entry);
+    if (timer === null) arm();
+    obey(entry);
     return entry;
+  }
+
+  function obey(entry: Entry): void {
+    const order = entry.owner === null ? undefined : orders.get(entry.owner);
+    if (order === undefined) return;
+    entry.stop(order.stop);
+    if (order.abandoned) entry.abandon();
   }
 
   return {
     hold,
     interrupt(workflowId, reason) {
-      for (const one of entries.values()) if (one.workflowId === workflowId) one.stop(reason);
+      for (const one of entries) if (one.workflowId === workflowId) one.stop(reason);
     },
-    of: (owner) => [...entries.values()].filter((one) => one.owner === owner),
+    stopAll(owner, reason) {
+      orders.set(owner, { stop: reason, abandoned: false });
+      of(owner).forEach(obey);
+    },
+    abandonAll(owner) {
+      const order = orders.get(owner);
+      if (order !== undefined) order.abandoned = true;
+      of(owner).forEach(obey);
+    },
     get size() {
       return entries.size;
+    },
+  };
+}
+/** The body's side of a claim: how it is asked to stop, and when nobody waits for it any more. */
+function createHeld(
+  { executionId, token }: NewHolding,
+): Omit<Held, "heard" | "release"> & { abandon(): void } {
+  const abandonment = Promise.withResolvers<void>();
+  let controller: AbortController | null = null;
+  let stopReason: Error | null = null;
+  return {
+    executionId,
+    token,
+    abandoned: abandonment.promise,
+    abandon: abandonment.resolve,
+    get signal() {
+      controller ??= new AbortController();
+      if (stopReason !== null && !controller.signal.aborted) controller.abort(stopReason);
+      return controller.signal;
+    },
+    get stopReason() {
+      return stopReason;
+    },
+    stop(reason) {
+      if (stopReason !== null) return;
+      stopReason = reason;
+      controller?.abort(reason);
     },
   };
 }

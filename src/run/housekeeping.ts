@@ -12,10 +12,13 @@
  */
 
 import { optionsObject } from "../define/options.ts";
+import { WorkflowNotDefinedError } from "../errors.ts";
 import type { Claimed } from "../state/claim.ts";
-import type { Core } from "./core.ts";
+import { toError } from "../state/stored_error.ts";
+import { type Core, elapsedMs } from "./core.ts";
 import { whole } from "./options.ts";
 import { perform } from "./perform.ts";
+import { reportContext, scopeLogger } from "./step_scope.ts";
 
 /** What housekeeping did. */
 export interface HousekeepingSummary {
@@ -48,7 +51,7 @@ export async function housekeep(
     recoveredInProgress,
     recoveredScheduled,
   };
-  core.events.emit("housekeeping", { ...summary, durationMs: core.clock.now() - startedAt });
+  core.events.emit("housekeeping", { ...summary, durationMs: elapsedMs(core, startedAt) });
   return summary;
 }
 
@@ -80,18 +83,23 @@ async function recoverAll(
 }
 
 async function recoverOne(core: Core, claimed: Claimed): Promise<boolean> {
+  const { id: workflowId, name: workflowName } = claimed.workflow;
   try {
+    // It is put back for a process that knows it; somebody should hear that this one does not.
+    if (!core.definitions.has(workflowName)) {
+      const error = new WorkflowNotDefinedError({ workflowName, workflowId });
+      await core.report(error, reportContext(claimed));
+    }
     const performed = await perform(core, claimed, {
       mayContinue: () => false,
       jobLost: claimed.from === "scheduled",
     });
     return performed.execution?.outcome === "recovered";
-  } catch (error) {
-    core.log.error("An execution could not be recovered", {
-      workflowId: claimed.workflow.id,
-      executionId: claimed.execution.id,
-      error,
-    });
+  } catch (thrown) {
+    const error = toError(thrown);
+    scopeLogger(core.log, claimed.workflow, claimed.execution)
+      .error("An execution could not be recovered", { error });
+    await core.report(error, reportContext(claimed));
     return false;
   }
 }

@@ -70,7 +70,7 @@ export function openIteration(scope: StepScope, flow: Flow, cursor: unknown): Op
 
   function shouldStop(): StopReason | null {
     checkpoints++;
-    const asked = stopReasonOf(scope);
+    const asked = stopReasonOf(scope, limited);
     if (asked !== null) return asked;
     return interruption?.stop?.({ checkpoints, cursor: created.state.cursor }) ?? null;
   }
@@ -112,9 +112,10 @@ export function isLost({ held }: StepScope): boolean {
 }
 
 /** Why somebody asks the body to stop: the claim's own news first, then the queue driver's. */
-function stopReasonOf({ core, held }: StepScope): StopReason | null {
+function stopReasonOf({ core, held }: StepScope, limited: boolean): StopReason | null {
   const reason = held.stopReason;
   if (reason !== null) return reason instanceof StepInterruptedError ? reason.reason : "timeout";
+  if (!limited) return null;
   const asked = core.queue.shouldStop?.() ?? false;
   return asked === true ? "shutdown" : asked || null;
 }

@@ -49,7 +49,7 @@ export async function perform(
 ): Promise<Performed> {
   const { workflow, execution } = claimed;
   const definition = core.definitions.get(workflow.name);
-  if (definition === undefined) return await putBack(core, claimed);
+  if (definition === undefined) return await putBack(core, claimed, options.logger);
   const step = stepNamed(definition, execution.stepName);
   const held = core.holdings.hold({
     executionId: execution.id,
@@ -73,7 +73,9 @@ export async function perform(
     if (claimed.from === "in_progress") return await recover(scope, "worker", options);
     if (options.jobLost) return await recover(scope, "job", options);
     if (step === null) return await undefinedStep(scope);
-    const prepared = await prepareStep(scope);
+    // Its worker was stopped while the claim was on its way: nothing is begun any more.
+    if (held.stopReason !== null) return await conclude(scope, SHUT_DOWN, options);
+    const prepared = await orAbandoned(scope, prepareStep(scope));
     if (prepared.kind !== "ready") return await conclude(scope, prepared, options);
     return step.transaction
       ? await performInTransaction(scope, prepared, options)
@@ -99,11 +101,16 @@ export async function performOn(
   return first;
 }
 
+const SHUT_DOWN = { kind: "interrupted", reason: "shutdown", waitMs: 0 } as const;
+
 /** When the worker's grace period ends first, the execution is handed back as interrupted. */
-function orAbandoned({ held, log }: StepScope, running: Promise<Ran>): Promise<Ran> {
-  const abandoned = held.abandoned.then((): Ran => {
+function orAbandoned<Result>(
+  { held, log }: StepScope,
+  running: Promise<Result>,
+): Promise<Result | typeof SHUT_DOWN> {
+  const abandoned = held.abandoned.then(() => {
     log.warn("The body did not end within the grace period; its execution is handed back");
-    return { kind: "interrupted", reason: "shutdown", waitMs: 0 };
+    return SHUT_DOWN;
   });
   return Promise.race([running, abandoned]);
 }
@@ -121,7 +128,8 @@ async function recover(
       ? `The worker of this execution is gone; recovering it (${action})`
       : `The job of this execution was lost; recovering it (${action})`,
   );
-  const settled = await settle(scope, { kind: "recovered", action }, options);
+  const bodyStarted = lost === "worker";
+  const settled = await settle(scope, { kind: "recovered", action, bodyStarted }, options);
   if (settled.result.kind === "done") {
     core.events.emit("recovered", {
       ...idsOf(scope),

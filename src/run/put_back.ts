@@ -7,12 +7,13 @@
  * @module
  */
 
+import type { Logger } from "../define/context.ts";
 import { WorkflowNotDefinedError } from "../errors.ts";
 import type { Claimed } from "../state/claim.ts";
 import type { Finished } from "../state/finish.ts";
 import { mergeMetadata, metadataOf } from "../state/metadata.ts";
 import type { NewExecution } from "../state/records.ts";
-import { storedError } from "../state/stored_error.ts";
+import { exceptionOf, storedError } from "../state/stored_error.ts";
 import { announce } from "./announce.ts";
 import type { Core } from "./core.ts";
 import { finishSurely } from "./finish_surely.ts";
@@ -26,15 +27,20 @@ const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
 /** Puts an execution back for a process that has its definition, or pauses the workflow. */
-export async function putBack(core: Core, claimed: Claimed): Promise<Performed> {
+export async function putBack(
+  core: Core,
+  claimed: Claimed,
+  logger: Logger = core.log,
+): Promise<Performed> {
   const { workflow, execution } = claimed;
   const tries = putBacksOf(execution.metadata) + 1;
   const error = new WorkflowNotDefinedError({
     workflowName: workflow.name,
     workflowId: workflow.id,
   });
-  const log = scopeLogger(core.log, workflow, execution);
+  const log = scopeLogger(logger, workflow, execution);
   const givesUp = tries > MAX_PUT_BACKS;
+  const stored = storedError(error);
   log.warn(givesUp ? `${error.message}; the workflow is paused` : `${error.message}; put back`, {
     tries,
   });
@@ -43,15 +49,15 @@ export async function putBack(core: Core, claimed: Claimed): Promise<Performed> 
     workflowId: workflow.id,
     token: execution.token as string,
     keepCursor: true,
-    bodyStarted: false,
+    bodyStarted: claimed.from === "in_progress",
     nextStepName: execution.stepName,
   };
   const finished: Finished = givesUp
     ? {
       ...base,
       closing: { state: "failed", outcome: "failed", cause: "recovery" },
-      error: storedError(error),
-      metadata: execution.metadata,
+      error: stored,
+      metadata: mergeMetadata(execution.metadata, { exception: exceptionOf(stored) }),
       workflowState: "paused",
       next: null,
     }
@@ -59,18 +65,20 @@ export async function putBack(core: Core, claimed: Claimed): Promise<Performed> 
       ...base,
       closing: { state: "completed", outcome: "reattempted", cause: "recovery" },
       error: null,
-      metadata: mergeMetadata(execution.metadata, { reattemptReason: "workflow_not_defined" }),
+      metadata: mergeMetadata(execution.metadata, { putBackReason: error.code }),
       workflowState: "ready",
       next: later(core, claimed, tries),
     };
-  const result = await finishSurely(core, finished);
+  const result = await finishSurely(core, finished, log);
   if (result.kind === "lost") return { error: null, execution: null, next: null };
   await announce(core, [result.job]);
   if (givesUp) await core.report(error, reportContext(claimed));
   return { error: givesUp ? error : null, execution: result.execution, next: null };
 }
 
-function later(core: Core, { execution }: Claimed, tries: number): NewExecution {
+function later(core: Core, { execution, from }: Claimed, tries: number): NewExecution {
+  // Only a resumable step has a cursor, and the body that moved it is what the next one continues.
+  const continues = from === "in_progress" && execution.cursor !== null;
   const waitMs = Math.min(FIRST_WAIT_MS * 2 ** (tries - 1), LONGEST_WAIT_MS);
   return {
     stepName: execution.stepName,
@@ -78,7 +86,7 @@ function later(core: Core, { execution }: Claimed, tries: number): NewExecution 
     graceMs: graceMs(core),
     attempt: execution.attempt,
     failures: execution.failures,
-    continuesFromId: execution.continuesFromId,
+    continuesFromId: continues ? execution.id : execution.continuesFromId,
     cursor: execution.cursor,
     waitingFor: execution.waitingFor,
     waitUntil: execution.waitUntil,

@@ -17,6 +17,7 @@ import type { Hooks } from "../define/definition.ts";
 import { StepConfigurationError, StepInterruptedError, StepTimeoutError } from "../errors.ts";
 import type { ErrorPhase, FlowRequest } from "../state/decide.ts";
 import { toError } from "../state/stored_error.ts";
+import { elapsedMs } from "./core.ts";
 import { createFlow, type Flow, isFlowSignal, type Request } from "./flow.ts";
 import { isLost, openIteration, readCursor } from "./iter_scope.ts";
 import { conditionContext, eventOf, idsOf, stepContext, type StepScope } from "./step_scope.ts";
@@ -68,7 +69,7 @@ export async function prepareStep(scope: StepScope): Promise<Prepared> {
   if (core.events.has("precondition")) {
     core.events.emit("precondition", {
       ...idsOf(scope),
-      durationMs: core.clock.now() - startedAt,
+      durationMs: elapsedMs(core, startedAt),
       outcome: outcomeOf(prepared),
       ...(prepared.kind === "error" ? { error: prepared.error } : {}),
       ...(step.resumable ? { resumable: true } : {}),
@@ -81,7 +82,7 @@ export async function prepareStep(scope: StepScope): Promise<Prepared> {
 export async function runStep(scope: StepScope, ready: Ready, tx?: unknown): Promise<Ran> {
   const startedAt = scope.core.clock.now();
   const ran = await runBody(scope, ready, tx);
-  emitStep(scope, ran, scope.core.clock.now() - startedAt);
+  emitStep(scope, ran, elapsedMs(scope.core, startedAt));
   return ran;
 }
 
@@ -171,7 +172,7 @@ async function runBody(scope: StepScope, ready: Ready, tx: unknown): Promise<Ran
       log.warn("The progress of a step that failed could not be stored", { error })
     );
     if (isFlowSignal(thrown)) return resultOf(flow.request());
-    return failedWith(toError(thrown), scope, flow, context);
+    return failedWith(toError(thrown), scope, flow, ready.context);
   } finally {
     flow.close();
     if (isLost(scope)) {
@@ -185,7 +186,7 @@ function failedWith(
   error: Error,
   { held, log }: StepScope,
   flow: Flow,
-  context: StepContext,
+  context: ConditionContext,
 ): Ran {
   const request = flow.request();
   if (request !== null) {
@@ -200,7 +201,12 @@ function failedWith(
 }
 
 function isAbort(error: Error, reason: Error): boolean {
-  return error === reason || error.name === "AbortError" || error.cause === reason;
+  try {
+    return error === reason || error.name === "AbortError" || error.cause === reason;
+  } catch {
+    // An error that cannot even be read was not thrown by anybody who obeyed the signal.
+    return false;
+  }
 }
 
 function resultOf(request: Request | null): Ran {

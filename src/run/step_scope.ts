@@ -22,7 +22,7 @@ import { decodeColumn, executionRecord, workflowRecord } from "./view.ts";
 
 /** How somebody who performs by hand wants an iteration interrupted. */
 export interface Interruption {
-  /** False: the step's own limits do not count. */
+  /** False: neither the step's own limits nor the queue's wish to stop count. */
   readonly limits: boolean;
   /** Asked once per checkpoint; a word interrupts there. */
   stop?(at: { readonly checkpoints: number; readonly cursor: unknown }): string | null;

@@ -21,6 +21,7 @@ import { shutDown } from "./holdings.ts";
 import { housekeep } from "./housekeeping.ts";
 import { whole } from "./options.ts";
 import { perform } from "./perform.ts";
+import { scopeLogger } from "./step_scope.ts";
 
 /** What a worker may be told. */
 export interface WorkOptions {
@@ -42,7 +43,7 @@ export interface Worker extends AsyncDisposable {
   stop(): Promise<void>;
   /** Resolves when it has stopped. */
   readonly stopped: Promise<void>;
-  /** Resolves when nothing runs and nothing is being claimed. */
+  /** Resolves when nothing runs, nothing is being claimed and, with a polling queue, nothing is due. */
   idle(): Promise<void>;
 }
 
@@ -88,16 +89,18 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
     const mayContinue = (next: NewExecution): boolean =>
       !stopping.signal.aborted && serves(next.queue) && steps < BUDGET_STEPS &&
       core.clock.now() - startedAt < BUDGET_MS;
+    let at = first;
     try {
       let claimed: Claimed | null = first;
       while (claimed !== null) {
+        at = claimed;
         steps++;
         const lost: boolean = jobLost && steps === 1;
         claimed = (await perform(core, claimed, { mayContinue, owner, jobLost: lost })).next;
       }
     } catch (error) {
-      core.log.error("An execution could not be brought to its end; its lease will be recovered", {
-        workflowId: first.workflow.id,
+      const log = scopeLogger(core.log, at.workflow, at.execution);
+      log.error("An execution could not be brought to its end; its lease will be recovered", {
         error,
       });
     } finally {
@@ -173,7 +176,9 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
     }
   }
 
+  /** With a polling queue, first looks whether something is due. */
   async function idle(): Promise<void> {
+    if (polls) await pump();
     while (running > 0 || claiming > 0) await change();
   }
 
@@ -200,12 +205,12 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
     if (!stopping.signal.aborted) {
       stopping.abort(shutDown());
       changed();
-      for (const held of core.holdings.of(owner)) held.stop(shutDown());
+      core.holdings.stopAll(owner, shutDown());
       const patience = new AbortController();
       const over = wait(core.clock, options.graceMs ?? DEFAULT_GRACE_MS, patience.signal);
       await Promise.race([idle(), over]);
       patience.abort();
-      for (const held of core.holdings.of(owner)) held.abandon();
+      core.holdings.abandonAll(owner);
     }
     await stopped;
   }

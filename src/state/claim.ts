@@ -82,8 +82,9 @@ export function judgeClaim(view: ClaimView, intent: ClaimIntent): Judgement {
     return { kind: "stop", execution: closed, state: workflow.state };
   }
   const due = dueAt(execution, signal !== null);
-  const parked = due === null;
-  if (parked || (due.getTime() > intent.now.getTime() && !intent.ignoreDue)) {
+  // Running ahead of time skips a wait, but it cannot stand in for a signal that has not come.
+  const ahead = intent.ignoreDue === true && (execution.waitingFor === null || signal !== null);
+  if (due === null || (due.getTime() > intent.now.getTime() && !ahead)) {
     return refuse({ kind: "early", runAt: due });
   }
   return grant(view, intent);

@@ -1,5 +1,5 @@
 /**
- * Reading the metadata columns: absent or malformed text is empty, never an error.
+ * Reading the JSON columns: absent or malformed metadata is empty, never an error.
  *
  * @module
  */
@@ -20,6 +20,28 @@ export function mergeMetadata(text: string | null, keys: Record<string, unknown>
   const merged = { ...metadataOf(text), ...keys };
   for (const key of Object.keys(merged)) if (merged[key] === undefined) delete merged[key];
   return Object.keys(merged).length === 0 ? null : JSON.stringify(merged);
+}
+
+/**
+ * Whether two JSON texts say the same. A database may hand text back with other spaces and the keys
+ * in another order (Postgres' `jsonb` does), so equal texts are only the quick answer.
+ */
+export function isSameJson(one: string | null, other: string | null): boolean {
+  if (one === other) return true;
+  if (one === null || other === null) return false;
+  try {
+    return canonical(JSON.parse(one)) === canonical(JSON.parse(other));
+  } catch {
+    // A codec may write something other than JSON; no database changes that.
+    return false;
+  }
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, member: unknown) => {
+    if (!isObject(member)) return member;
+    return Object.fromEntries(Object.keys(member).sort().map((key) => [key, member[key]]));
+  });
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

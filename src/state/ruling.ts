@@ -5,7 +5,7 @@
  */
 
 import type { Policy } from "../define/definition.ts";
-import { mergeMetadata, metadataOf } from "./metadata.ts";
+import { isSameJson, mergeMetadata, metadataOf } from "./metadata.ts";
 import type { ExecutionRow, StoredError } from "./records.ts";
 import type { Closing } from "./transitions.ts";
 
@@ -141,6 +141,8 @@ export function again({ execution, cursor, resumable }: Situation, how: AgainOpt
 }
 
 /** Whether the cursor moved in this execution: then the count of failures starts again. */
-export function hasProgressed({ execution, cursor }: Situation): boolean {
-  return cursor !== execution.cursor;
+export function hasProgressed(
+  { execution, cursor }: Pick<Situation, "execution" | "cursor">,
+): boolean {
+  return !isSameJson(cursor, execution.cursor);
 }

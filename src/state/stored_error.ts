@@ -88,7 +88,7 @@ function stackOf(error: Error): string {
 
 /** Cuts text, says how much is missing, and leaves nothing that a database would refuse. */
 function cut(text: string, limit: number): string {
-  const clean = text.slice(0, limit + 1).replaceAll("\0", "\uFFFD");
+  const clean = text.slice(0, limit).replaceAll("\0", "\uFFFD");
   if (text.length <= limit) return clean.toWellFormed();
   const note = `… (${text.length - limit} more characters)`;
   return clean.slice(0, limit - note.length).toWellFormed() + note;

@@ -76,6 +76,7 @@ export async function performStepInline(
  */
 export async function speedrunWorkflow(run: Run, options: SpeedrunOptions = {}): Promise<Run> {
   const maxSteps = options.maxSteps ?? 100;
+  refusePaused(await run.reload());
   for (let steps = 0; isRunnable(await run.reload()); steps++) {
     if (steps >= maxSteps) {
       throw new Error(
@@ -97,7 +98,7 @@ export async function speedrunCurrentStep(
   run: Run,
   options: SpeedrunOptions = {},
 ): Promise<ExecutionRecord | null> {
-  await run.reload();
+  refusePaused(await run.reload());
   const stepName = run.nextStepName;
   const maxSteps = options.maxSteps ?? 100;
   let last: ExecutionRecord | null = null;
@@ -139,7 +140,7 @@ export async function interruptWhen(
 
 /** Runs a resumable step to its end in chunks of so many checkpoints; the executions it took. */
 export async function interruptEvery(run: Run, count: number): Promise<ExecutionRecord[]> {
-  await run.reload();
+  refusePaused(await run.reload());
   const stepName = run.nextStepName;
   const chunks: ExecutionRecord[] = [];
   while (isRunnable(run) && run.nextStepName === stepName) {
@@ -152,6 +153,7 @@ export async function interruptEvery(run: Run, count: number): Promise<Execution
 
 /** Runs step after step until this one has been executed, and no further. */
 export async function interruptAfterStep(run: Run, stepName: string): Promise<Run> {
+  refusePaused(await run.reload());
   while (isRunnable(await run.reload())) {
     const execution = await performScheduled(run);
     if (execution === null || (execution.stepName === stepName && run.nextStepName !== stepName)) {

@@ -148,6 +148,8 @@ export function rowCount(db: DatabaseSync, table: string): number {
 export interface Holder {
   /** Lets go of the lock and ends the process. */
   release(): Promise<void>;
+  /** Kills the process in the middle of its transaction. */
+  kill(): Promise<void>;
 }
 
 /** Starts a process that takes the write lock; resolves once it has it. */
@@ -162,11 +164,19 @@ export async function holdLock(path: string): Promise<Holder> {
   const { value } = await reader.read();
   const said = new TextDecoder().decode(value).trim();
   if (said !== "held") throw new Error(`The holder said ${JSON.stringify(said)}`);
+  async function ended(): Promise<void> {
+    while (!(await reader.read()).done);
+    await child.status;
+  }
   return {
     async release() {
       await child.stdin.close();
-      while (!(await reader.read()).done);
-      await child.status;
+      await ended();
+    },
+    async kill() {
+      child.kill("SIGKILL");
+      await ended();
+      await child.stdin.abort().catch(() => {});
     },
   };
 }

@@ -157,7 +157,10 @@ Deno.test("MIG-02 a migration that was applied with another text is refused", ()
 Deno.test("MIG-02 a migration that fails leaves nothing of itself behind", () =>
   withMemory(async (_, db) => {
     const broken = { ...LATER, sql: `${LATER.sql}CREATE TABLE nonsense (;\n` };
-    await assert.rejects(versionWith(db, [...MIGRATIONS, broken]).migrate(), /nonsense|syntax/);
+    await assert.rejects(versionWith(db, [...MIGRATIONS, broken]).migrate(), {
+      name: "StoreError",
+      message: /incomplete input/,
+    });
     assert.equal(columnsOf(db, "pawl_workflows").has("later"), false);
     assert.equal(rowCount(db, "pawl_schema"), MIGRATIONS.length);
   }));
@@ -323,13 +326,8 @@ Deno.test("MIG-04 an unknown key type is refused", () =>
 
 Deno.test("MIG-02 statements end at the end of a line, and comments are none", () => {
   const text = "-- one;\nCREATE TABLE a (x TEXT DEFAULT ';-)');\n\n-- two\nDROP TABLE a;\n-- end\n";
-  assert.deepEqual(
-    statementsOf(text),
-    [
-      "-- one;\nCREATE TABLE a (x TEXT DEFAULT ';-)')",
-      "-- two\nDROP TABLE a",
-    ].flatMap((one) =>
-      one.startsWith("-- one") ? ["CREATE TABLE a (x TEXT DEFAULT ';-)')"] : [one]
-    ),
-  );
+  assert.deepEqual(statementsOf(text), [
+    "CREATE TABLE a (x TEXT DEFAULT ';-)')",
+    "-- two\nDROP TABLE a",
+  ]);
 });

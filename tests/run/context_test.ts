@@ -1,7 +1,7 @@
 /** What a body is told of its own past: which attempt it is, and the error of the one before. */
 
 import assert from "node:assert/strict";
-import { hero, policy, type PreviousError, workflow } from "../../mod.ts";
+import { hero, policy, type PreviousError, type StepContext, workflow } from "../../mod.ts";
 import { performNextStep, runIterations, speedrunWorkflow } from "../../src/testing/mod.ts";
 import { behaviour } from "../_engines.ts";
 import { current, executionAt, startAndDeliver } from "./_story.ts";
@@ -17,7 +17,7 @@ behaviour(
       onException: policy("reattempt"),
       steps: ["page_1", "page_2"].map((name) => ({
         name,
-        run: ({ attempt, execution, reattempt }) => {
+        run: ({ attempt, execution, reattempt }: StepContext) => {
           assert.equal(execution.attempt, attempt);
           seen.push(`${name}: ${attempt}`);
           if (attempt === 1) throw new Jammed("the paper");

@@ -1,10 +1,9 @@
 /**
- * Delivered jobs are hints: they come twice, early, late, for rows that ended, stopped or never
- * were.
+ * Delivered jobs are hints: they come twice, early, late, and for rows that ended or stopped.
  */
 
 import assert from "node:assert/strict";
-import { type Claim, type Engine, type Finished, type Run, workflow } from "../../mod.ts";
+import { type Claim, type Finished, type Run, type StoreDriver, workflow } from "../../mod.ts";
 import {
   assertWorkflowState,
   type FakeClock,
@@ -12,30 +11,10 @@ import {
   performStepInline,
 } from "../../src/testing/mod.ts";
 import { behaviour } from "../_engines.ts";
-import { recordingLogger, recordingQueue, storeWith } from "./_doubles.ts";
+import { recordingQueue } from "./_doubles.ts";
+import { executionId, order } from "./_order.ts";
 
 const NOON = Date.UTC(2026, 5, 1, 12);
-
-/** An order whose first step counts how often it ran. */
-function order(ran: string[], gate?: Promise<void>): ReturnType<typeof workflow> {
-  return workflow({
-    name: "order",
-    steps: [
-      {
-        name: "reserve",
-        async run({ execution }) {
-          ran.push(execution.id);
-          await gate;
-        },
-      },
-      { name: "ship", wait: "1 day", run: () => {} },
-    ],
-  });
-}
-
-async function executionId(run: Run): Promise<string> {
-  return (await run.currentExecution())?.id as string;
-}
 
 behaviour(
   "EXE-04 a second job for an execution that completed does nothing",
@@ -177,7 +156,7 @@ behaviour(
 
 /** Ends a workflow by a write of the store that leaves an execution scheduled, as no engine would. */
 async function endedWithStray(
-  { store, clock }: { store: Parameters<typeof storeWith>[0]; clock: FakeClock; engine: Engine },
+  { store, clock }: { store: StoreDriver; clock: FakeClock },
   run: Run,
   workflowState: "finished" | "canceled",
 ): Promise<string> {
@@ -217,133 +196,6 @@ async function endedWithStray(
   assert.equal(result?.kind, "done");
   return (result as Extract<typeof result, { kind: "done" }>)?.next?.id as string;
 }
-
-/** A store whose claims are counted and may be told to find nothing at first. */
-function countedClaims(
-  store: Parameters<typeof storeWith>[0],
-  missing = 0,
-): { store: Parameters<typeof storeWith>[0]; claims: string[][] } {
-  const claims: string[][] = [];
-  const counted = storeWith(store, (real) => ({
-    claim(ids, options) {
-      claims.push([...ids]);
-      if (claims.length > missing) return real.claim(ids, options);
-      return Promise.resolve(ids.map(() => ({ kind: "missing" })));
-    },
-  }));
-  return { store: counted, claims };
-}
-
-behaviour(
-  "EXE-10 an execution that does not exist is looked up five times, then warned of",
-  async ({ engine, store }) => {
-    const { store: counted, claims } = countedClaims(store());
-    const logger = recordingLogger();
-    const t = await engine({ store: counted, logger });
-    let done = false;
-    const handling = t.engine.handle("424242").then(() => void (done = true));
-    const looks: [number, boolean][] = [];
-    for (const ms of [99, 1, 99, 1, 100, 100]) {
-      await t.clock.tick(ms);
-      looks.push([claims.length, done]);
-    }
-    assert.deepEqual(looks, [[1, false], [2, false], [2, false], [3, false], [4, false], [
-      5,
-      true,
-    ]]);
-    await handling;
-    await t.clock.tick("1 minute");
-    assert.equal(claims.length, 5);
-    const warnings = logger.lines.filter(({ level }) => level === "warn");
-    assert.equal(warnings.length, 1);
-    assert.match(warnings[0]?.message ?? "", /does not exist/);
-    assert.equal(warnings[0]?.fields.executionId, "424242");
-  },
-);
-
-behaviour(
-  "EXE-11 an execution that shows at the third look is run then",
-  async ({ engine, store }) => {
-    const ran: string[] = [];
-    const definition = order(ran);
-    const { store: counted, claims } = countedClaims(store(), 2);
-    const t = await engine({ store: counted, workflows: [definition], queue: recordingQueue() });
-    const run = await t.engine.start(definition);
-    const id = await executionId(run);
-    const handling = t.engine.handle(id);
-    await t.clock.tick(199);
-    assert.deepEqual([claims.length, ran], [2, []]);
-    await t.clock.tick(1);
-    await handling;
-    assert.deepEqual(claims, [[id], [id], [id]]);
-    assert.deepEqual(ran, [id]);
-  },
-);
-
-behaviour(
-  "EXE-12 an execution that is there at once is looked up once",
-  async ({ engine, store }) => {
-    const ran: string[] = [];
-    const definition = order(ran);
-    const { store: counted, claims } = countedClaims(store());
-    const t = await engine({ store: counted, workflows: [definition], queue: recordingQueue() });
-    const run = await t.engine.start(definition);
-    const id = await executionId(run);
-    await t.engine.handle(id);
-    assert.deepEqual(claims, [[id]]);
-    assert.deepEqual(ran, [id]);
-  },
-);
-
-behaviour(
-  "EXE-13 a job without a proper id is dropped with a warning",
-  async ({ engine, store }) => {
-    const { store: counted, claims } = countedClaims(store());
-    const logger = recordingLogger();
-    const t = await engine({ store: counted, logger });
-    const wrong = [null, undefined, "", "abc", "1; drop table", 7, {}, "1".repeat(20), "-1", "1.5"];
-    for (const id of wrong) await t.engine.handle(id as string);
-    assert.deepEqual(claims, []);
-    assert.deepEqual(logger.lines.map((line) => line.level), wrong.map(() => "warn"));
-    for (const [at, { fields }] of logger.lines.entries()) {
-      assert.equal(
-        fields.executionId,
-        wrong[at],
-      );
-    }
-  },
-);
-
-behaviour(
-  "EXE-13 an id that no row of this store can have is missing, not an error",
-  async ({ engine }) => {
-    const t = await engine();
-    for (const id of ["9".repeat(19), "0", "0190163d-8694-739b-aea5-966c26f8ad91"]) {
-      const handling = t.engine.handle(id);
-      await t.clock.tick("1 second");
-      await handling;
-    }
-  },
-);
-
-behaviour(
-  "EXE-14 a job whose rows were cleaned up runs nothing and raises nothing",
-  async ({ engine }) => {
-    const ran: string[] = [];
-    const definition = order(ran);
-    const t = await engine({ workflows: [definition], queue: recordingQueue() });
-    const run = await t.engine.start(definition);
-    const id = await executionId(run);
-    await run.cancel();
-    await t.clock.tick("31 days");
-    assert.equal((await t.engine.housekeep()).executionsDeleted, 1);
-    const handling = t.engine.handle(id);
-    await t.clock.tick("1 second");
-    await handling;
-    assert.deepEqual(ran, []);
-    assert.equal(await t.engine.find(run.id), null);
-  },
-);
 
 behaviour(
   "EXE-15 a job that comes early is enqueued again for its time, and the row stays",

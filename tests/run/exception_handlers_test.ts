@@ -20,6 +20,13 @@ class RateLimited extends Error {
   }
 }
 
+/** A value that throws whatever one asks of it. */
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
 /** A booking whose first step throws, under an `onException` of the step. */
 function booking(error: unknown, onException: unknown, rest: Record<string, unknown> = {}) {
   return workflow({
@@ -247,15 +254,13 @@ behaviour(
 );
 
 behaviour("U4 whatever a handler throws, the execution is closed", async ({ engine: open }) => {
-  const { proxy, revoke } = Proxy.revocable({}, {});
-  revoke();
   const unreadable = new Error();
   Object.defineProperty(unreadable, "message", {
     get: () => {
       throw new Error("not even this");
     },
   });
-  for (const thrown of [undefined, null, "a word", proxy, unreadable]) {
+  for (const thrown of [undefined, null, "a word", revoked(), unreadable]) {
     const definition = booking(new Error("full"), () => {
       throw thrown;
     });
@@ -324,6 +329,7 @@ const VALUES: [unknown, RegExp][] = [
   [undefined, /undefined/],
   [{ code: "E_FULL" }, /object/],
   [Symbol("full"), /Symbol\(full\)/],
+  [revoked(), /object/],
 ];
 
 behaviour(

@@ -85,7 +85,7 @@ behaviour(
     const { engine } = await open({ workflows: [definition], reportError });
     const { run } = await startAndDeliver(engine, definition);
     assert.ok(await deliver(engine, run) instanceof Offline);
-    assert.deepEqual(errors, []);
+    assert.equal(errors.length, 0);
     await deliver(engine, run);
     assert.deepEqual(errors.map((error) => error.message), ["failure 3"]);
     assert.equal(run.state, "canceled");

@@ -365,7 +365,7 @@ behaviour(
       throw new Error("the matcher is broken");
     });
     assert.equal(await outcomeOf(world, slow, { step: broken }), "pause");
-    const object = { onException: [policy("skip", { matching: { match: (e) => e === e } })] };
+    const object = { onException: [policy("skip", { matching: { match: () => true } })] };
     assert.equal(await outcomeOf(world, slow, { step: object }), "skip");
   },
 );

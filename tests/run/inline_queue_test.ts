@@ -1,6 +1,6 @@
 /**
- * The inline queue: jobs run in the process that enqueues them, and errors come back to the caller
- * once they are stored.
+ * Who hears of a body's error: with an inline queue the caller, once it is stored; with a worker
+ * only the reporter and the events.
  */
 
 import assert from "node:assert/strict";
@@ -114,6 +114,49 @@ behaviour(
     await engine.close();
   },
 );
+
+behaviour("EXE-21 a worker never lets the error of a body reach the queue", async ({ store }) => {
+  const clock = createFakeClock({ now: NOON });
+  const [reports, events, ran]: [string[], string[], unknown[]] = [[], [], []];
+  const relay = workflow({
+    name: "relay",
+    steps: [{
+      name: "one",
+      run({ input }) {
+        ran.push(input);
+        if (input !== "fine") throw new Error(`${input}`);
+      },
+    }],
+  });
+  let deliver: ((jobs: readonly Job[]) => Promise<void>) | null = null;
+  const queue = recordingQueue({
+    listen(handler, { signal }) {
+      deliver = handler;
+      return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+    },
+  });
+  const engine = createEngine({
+    store: store(),
+    queue,
+    workflows: [relay],
+    clock,
+    reportError: (error) => void reports.push(error.message),
+  });
+  engine.events.on("step", ({ outcome, error }) => events.push(`${outcome} ${error?.message}`));
+  await engine.migrate();
+  await engine.startMany(relay, [{ input: "late" }, { input: "fine" }]);
+  const worker = engine.work();
+  await until(() => deliver !== null);
+  const twice = queue.jobs.flatMap((job) => [job, job]);
+  await (deliver as unknown as typeof queue.enqueue)([...twice, ...twice]);
+  await worker.idle();
+  assert.deepEqual(ran.sort(), ["fine", "late"]);
+  assert.deepEqual(reports, ["late"]);
+  assert.deepEqual(events.sort(), ["completed undefined", "exception late"]);
+  const counts = (await engine.counts()).map(({ state, count }) => [state, count]);
+  assert.deepEqual(counts.sort(), [["finished", 1], ["paused", 1]]);
+  await engine.close();
+});
 
 behaviour(
   "SCH-18 an inline queue runs what is due later when its time comes, errors go to the reporter",

@@ -233,6 +233,35 @@ behaviour(
 );
 
 behaviour(
+  "U31 a group commit whose answer got lost is recognised member by member",
+  async ({ engine, store }) => {
+    const ran: string[] = [];
+    const definition = backup(ran);
+    const sizes: number[] = [];
+    const odd = oddFinish(store(), (call, real) => async (batch, options) => {
+      sizes.push(batch.length);
+      const results = await real(batch, options);
+      if (call === 1) throw new Error("the connection broke after the commit");
+      return results;
+    });
+    const queue = recordingQueue();
+    const t = await engine({ workflows: [definition], store: odd.store, queue });
+    const lost: unknown[] = [];
+    t.engine.events.on("lost", (event) => void lost.push(event));
+    const runs = await Promise.all([1, 2, 3].map(() => t.engine.start(definition)));
+    await Promise.all(queue.take().map((job) => t.engine.handle(job.executionId)));
+    assert.equal(sizes[0], 3);
+    assert.deepEqual(lost, []);
+    const next = await Promise.all(runs.map(async (run) => (await run.currentExecution())?.id));
+    assert.deepEqual(queue.take().map((job) => job.executionId).sort(), next.sort());
+    for (const run of runs) {
+      assert.deepEqual(outcomes(await run.history()), [["copy", "success"], ["verify", null]]);
+    }
+    assert.equal(ran.length, 3);
+  },
+);
+
+behaviour(
   "U28 a workflow that was deleted while its body ran ends with a warning and no error",
   async ({ engine }) => {
     const logger = recordingLogger();

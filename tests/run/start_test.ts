@@ -254,6 +254,23 @@ behaviour(
 );
 
 behaviour(
+  "SCH-01 names with quotes, emoji and SQL in them are names like others",
+  async ({ engine }) => {
+    const [name, step] = [`O'Neil's "🐧"; DROP TABLE pawl_workflows; --`, "étape № 1 \\ `%_`"];
+    const odd = workflow({ name, steps: [{ name: step, run: () => {} }] });
+    const t = await engine({ workflows: [odd] });
+    const run = await t.engine.start(odd, { jobOptions: { queue: "naïve '🐌'" } });
+    const { items } = await t.engine.list({ workflow: odd, step });
+    assert.deepEqual(items.map(({ id, name, nextStepName }) => [id, name, nextStepName]), [
+      [run.id, name, step],
+    ]);
+    assert.equal((await run.currentExecution())?.queue, "naïve '🐌'");
+    await speedrunWorkflow(run);
+    assert.deepEqual(await t.engine.counts(), [{ workflow: name, state: "finished", count: 1 }]);
+  },
+);
+
+behaviour(
   "SCH-03 a wait function of the first step that fails starts nothing",
   async ({ engine }) => {
     const waits: unknown[] = [new Error("no idea"), -1, "soon", NaN];

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
+import { pollingQueue } from "../../drivers/queues/mod.ts";
 import { sqliteStore } from "../../drivers/sqlite/mod.ts";
 import { createEngine, StepTimeoutError, workflow } from "../../mod.ts";
 import type { StepContext, TransactionPart, WorkflowDefinition } from "../../mod.ts";
@@ -14,6 +15,7 @@ import {
   type TestEngineOptions,
 } from "../../src/testing/mod.ts";
 import { behaviour } from "../_engines.ts";
+import { until } from "./_doubles.ts";
 import { current, deliver, executionAt, startAndDeliver, storyOf } from "./_story.ts";
 
 type Body = (context: StepContext & TransactionPart) => unknown;
@@ -289,6 +291,46 @@ Deno.test("U13 a timeout rolls the writes back", async () => {
   assert.deepEqual(bankOf.booked(), []);
   assert.deepEqual(await storyOf(run), ["book: failed/failed (exception)"]);
   assert.equal((await executionAt(run, 0)).errorClass, "StepTimeoutError");
+});
+
+Deno.test("U13 what a body writes after its timeout is rolled back as well", async () => {
+  const gate = Promise.withResolvers<void>();
+  const definition = transfer(async ({ tx }) => {
+    book(tx, 100);
+    await gate.promise;
+    book(tx, -100);
+  }, { timeout: "10 seconds" });
+  await using bankOf = await bank(definition);
+  const run = await bankOf.t.engine.start(definition);
+  const rejected = assert.rejects(performNextStep(run), StepTimeoutError);
+  await bankOf.t.clock.tick("1 minute");
+  gate.resolve();
+  await rejected;
+  assert.deepEqual(bankOf.booked(), []);
+  assert.deepEqual(await storyOf(run), ["book: failed/failed (exception)"]);
+});
+
+Deno.test("U14 a body that outlives the grace period keeps its transaction to itself", async () => {
+  const entered = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  const definition = transfer(async ({ tx }) => {
+    book(tx, 100);
+    entered.resolve();
+    await gate.promise;
+    book(tx, -100);
+  });
+  await using bankOf = await bank(definition, { queue: pollingQueue() });
+  const { engine, clock } = bankOf.t;
+  const run = await engine.start(definition);
+  const worker = engine.work({ graceMs: 5_000 });
+  await entered.promise;
+  const stopped = worker.stop();
+  await clock.tick("5 seconds");
+  await stopped;
+  gate.resolve();
+  await until(async () => (await run.reload()).nextStepName === "notify");
+  assert.deepEqual(bankOf.booked(), [100, -100]);
+  assert.deepEqual(await storyOf(run), ["book: completed/success", "notify: scheduled"]);
 });
 
 Deno.test("EXE-03 a workflow that the body starts with tx commits with the step, or not at all", async () => {

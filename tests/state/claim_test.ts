@@ -216,7 +216,7 @@ const DUE_CASES: readonly DueCase[] = [
   { scheduledFor: at(101), waits: true, signal: signalRow(), ignoreDue: true, expected: "grant" },
   { scheduledFor: T0, waits: true, waitUntil: at(101), expected: at(101) },
   { scheduledFor: T0, waits: true, waitUntil: at(100), expected: "grant" },
-  { scheduledFor: T0, waits: true, waitUntil: at(101), ignoreDue: true, expected: "grant" },
+  { scheduledFor: T0, waits: true, waitUntil: at(101), ignoreDue: true, expected: at(101) },
   { scheduledFor: T0, waits: true, waitUntil: at(101), signal: signalRow(), expected: "grant" },
   { scheduledFor: T0, waits: true, waitUntil: at(50), signal: signalRow(), expected: "grant" },
 ];

@@ -35,8 +35,9 @@ function settle(given: Given): Extract<CommandSettlement, { kind: "write" }> {
 }
 
 function freshFrom(last: ExecutionRow, command: Given["command"] = {}): NewExecution {
-  const { next, workflow, reannounce } = settle({ last, command });
+  const { next, workflow, active, reannounce } = settle({ last, command });
   assert.equal(workflow.state, "ready");
+  assert.equal(active, null);
   assert.equal(reannounce, false);
   return next as NewExecution;
 }
