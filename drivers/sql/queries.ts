@@ -122,7 +122,7 @@ function lists(ground: Ground): Lists {
     (limit) =>
       `SELECT ${columnList(EXECUTION_FIELDS, "e")} FROM ${tables.executions} e ` +
       `JOIN ${tables.workflows} w ON w.id = e.workflow_id ` +
-      `WHERE e.state = 'scheduled' AND e.wake_at IS NOT NULL AND e.scheduled_for <= ? ` +
+      `WHERE e.state = 'scheduled' AND e.wake_at IS NOT NULL AND e.scheduled_for < ? ` +
       `AND e.waiting_for IS NULL AND w.state = 'ready' ORDER BY e.scheduled_for ${limit}`,
   );
 

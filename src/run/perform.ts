@@ -149,10 +149,28 @@ class RollBack extends Error {
 }
 
 /**
+ * Performs a step in its transaction, and waits for it as long as its worker does. A transaction
+ * belongs to its body until the body has ended: what the body wrote after a rollback would be
+ * committed by itself, or as part of somebody else's transaction. So one that outlives the grace
+ * period is left alone; it still commits, unless its lease has ended and somebody else took over.
+ */
+async function performInTransaction(
+  scope: StepScope,
+  ready: Ready,
+  options: PerformOptions,
+): Promise<Performed> {
+  const abandoned = scope.held.abandoned.then((): Performed => {
+    scope.log.warn("The body did not end within the grace period; its transaction stays open");
+    return { error: null, execution: null, next: null };
+  });
+  return await Promise.race([runTransaction(scope, ready, options), abandoned]);
+}
+
+/**
  * The body's writes, the end of the step and what is next commit together, or not at all. A flow
  * call is an ordinary end and commits; an error and an interruption roll back.
  */
-async function performInTransaction(
+async function runTransaction(
   scope: StepScope,
   ready: Ready,
   options: PerformOptions,
@@ -160,7 +178,7 @@ async function performInTransaction(
   let committed: { settled: Settled; ran: Ran };
   try {
     committed = await inTransaction(scope.core, async (tx) => {
-      const ran = await orAbandoned(scope, runStep(scope, ready, tx));
+      const ran = await runStep(scope, ready, tx);
       if (ran.kind !== "completed" && ran.kind !== "flow") throw new RollBack(ran);
       const settled = await settle(scope, ran, options, tx);
       if (settled.result.kind === "lost") throw new RollBack({ kind: "lost" });

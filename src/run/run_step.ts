@@ -240,21 +240,29 @@ async function hooked(
   }
 }
 
-/** Past its limit a body is told by its signal, and no longer waited for. */
+/**
+ * Past its limit a body is told by its signal, and no longer waited for. Only one that runs in a
+ * transaction is: whatever it writes late would otherwise land outside of it.
+ */
 async function withTimeout(
   { core, step, held, log }: StepScope,
   limitMs: number,
   body: () => Promise<void>,
 ): Promise<void> {
+  let expired: StepTimeoutError | null = null;
   const running = body();
   await new Promise<void>((resolve, reject) => {
     const timer = core.clock.setTimeout(() => {
-      const error = new StepTimeoutError(step.name, limitMs);
-      held.stop(error);
+      expired = new StepTimeoutError(step.name, limitMs);
+      held.stop(expired);
+      if (!step.transaction) reject(expired);
       running.catch((late) => log.debug("The body ended after its timeout", { error: late }));
-      reject(error);
     }, limitMs);
-    running.then(resolve, reject).finally(() => core.clock.clearTimeout(timer));
+    const ended = (): void => core.clock.clearTimeout(timer);
+    running.finally(ended).then(
+      () => expired === null ? resolve() : reject(expired),
+      (error) => reject(expired ?? error),
+    );
   });
 }
 

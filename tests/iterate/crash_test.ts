@@ -19,7 +19,7 @@ const KILLS = 3;
 const CHILD = fileURLToPath(new URL("./_crash_child.ts", import.meta.url));
 
 Deno.test("RES-62 RES-23 JIT-02 a killed walk over 100,000 items repeats no checkpointed item", async () => {
-  recordSqlite();
+  await recordSqlite();
   const folder = mkdtempSync(join(tmpdir(), "pawl-crash-"));
   const database = join(folder, "app.db");
   const journal = join(folder, "journal");

@@ -92,7 +92,7 @@ behaviour(
       { executionId: await executionId(overdue), runAt: new Date(NOON - 80 * MINUTE) },
       { executionId: await executionId(soon), runAt: new Date(NOON + 40 * MINUTE) },
     ]);
-    t.clock.travelTo(NOON + 70 * MINUTE);
+    t.clock.travelTo(NOON + 71 * MINUTE);
     await t.engine.cycle();
     assert.ok(queue.take().some((job) => job.runAt.getTime() === NOON + 100 * MINUTE));
     await assertWorkflowState(later, "ready");

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
 import { policy, type StepContext, workflow } from "../../mod.ts";
 import { sqliteStore } from "../../drivers/sqlite/mod.ts";
 import { performNextStep, testEngine } from "../../src/testing/mod.ts";

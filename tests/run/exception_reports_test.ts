@@ -285,6 +285,24 @@ behaviour(
   },
 );
 
+behaviour("EXC-51 at the cap the wait is not asked for any more", async ({ engine: open }) => {
+  const counts: number[] = [];
+  const wait = (count: number): number => {
+    counts.push(count);
+    if (count > 2) throw new Error("there is no third wait");
+    return 1_000;
+  };
+  const definition = backup(
+    new Offline("no network"),
+    policy("reattempt", { wait, maxReattempts: 2, terminalAction: "cancel" }),
+  );
+  const { engine, clock } = await open({ workflows: [definition] });
+  const run = await engine.start(definition);
+  await clock.tick("1 minute");
+  assert.deepEqual(counts, [1, 2]);
+  assert.equal((await run.reload()).state, "canceled");
+});
+
 Deno.test("EXC-52 an unknown backoff or a wait of a wrong type is refused", () => {
   for (const wait of ["fibonacci", "", -1, NaN, Infinity, null, true, {}, []]) {
     assert.throws(

@@ -159,6 +159,37 @@ behaviour("EXE-21 a worker never lets the error of a body reach the queue", asyn
 });
 
 behaviour(
+  "EXE-02 a body may start another workflow, which runs within that call",
+  async ({ store }) => {
+    const ran: string[] = [];
+    const child = workflow({
+      name: "child",
+      steps: [{ name: "play", run: () => void ran.push("child plays") }],
+    });
+    const parent = workflow({
+      name: "parent",
+      steps: [{
+        name: "wake",
+        async run() {
+          ran.push("parent wakes");
+          const run = await engine.start(child);
+          ran.push(`child is ${(await run.reload()).state}`);
+        },
+      }],
+    });
+    const engine: Engine = createEngine({
+      store: store(),
+      queue: inlineQueue(),
+      workflows: [child, parent],
+    });
+    await engine.migrate();
+    await engine.start(parent);
+    assert.deepEqual(ran, ["parent wakes", "child plays", "child is finished"]);
+    await engine.close();
+  },
+);
+
+behaviour(
   "SCH-18 an inline queue runs what is due later when its time comes, errors go to the reporter",
   async ({ store }) => {
     const clock = createFakeClock({ now: NOON });

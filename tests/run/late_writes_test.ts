@@ -153,22 +153,38 @@ behaviour(
     const id = (await run.currentExecution())?.id as string;
     const performing = performNextStep(run);
     await until(() => odd.calls() === 1);
-    const now = new Date(NOON + 60_000);
-    const [taken] = await t.store.claimDue({
-      now,
-      token: crypto.randomUUID(),
-      leaseMs: 30_000,
-      worker: "another process",
-      limit: 1,
-    });
-    assert.equal(taken?.execution.id, id);
+    await finishElsewhere(t.store, new Date(NOON + 60_000));
+    const row = await t.store.get(run.id);
     await t.clock.tick("1 second");
     assert.equal(await performing, null);
     assert.deepEqual(lost, [id]);
     const execution = await t.store.getExecution(id);
-    assert.deepEqual([execution?.state, execution?.worker], ["in_progress", "another process"]);
+    assert.deepEqual([execution?.outcome, execution?.worker], ["success", "another process"]);
+    assert.deepEqual(await t.store.get(run.id), row);
   },
 );
+
+/** Another process takes over what is due and brings it to the very end that the first one wanted. */
+async function finishElsewhere(store: StoreDriver, now: Date): Promise<void> {
+  const token = crypto.randomUUID();
+  const claim = { now, token, leaseMs: 30_000, worker: "another process", limit: 1 };
+  const [taken] = await store.claimDue(claim);
+  assert.equal(taken?.from, "in_progress");
+  const [result] = await store.finish([{
+    executionId: taken?.execution.id as string,
+    workflowId: taken?.workflow.id as string,
+    token,
+    closing: { state: "completed", outcome: "success", cause: null },
+    error: null,
+    metadata: null,
+    keepCursor: false,
+    bodyStarted: true,
+    workflowState: "finished",
+    nextStepName: null,
+    next: null,
+  }], { now });
+  assert.equal(result?.kind, "done");
+}
 
 behaviour(
   "U31 after the lease must have ended the store's error surfaces, and the sweep recovers",

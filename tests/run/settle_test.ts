@@ -128,6 +128,26 @@ behaviour(
   },
 );
 
+behaviour("SCH-06 a start that the store refuses fails alone", async ({ store }) => {
+  const poisoned = storeWith(store(), (real) => ({
+    create: (batch, options) =>
+      batch.some((one) => one.input === '"poison"')
+        ? Promise.reject(new Error("value out of range"))
+        : real.create(batch, options),
+  }));
+  const note = workflow({ name: "note", steps: [{ name: "write", run: () => {} }] });
+  const engine = createEngine({ store: poisoned, queue: recordingQueue(), workflows: [note] });
+  await engine.migrate();
+  const results = await Promise.allSettled(
+    ["ink", "poison", "water"].map((input) => engine.start(note, { input })),
+  );
+  assert.deepEqual(results.map((one) => one.status), ["fulfilled", "rejected", "fulfilled"]);
+  assert.match(String((results[1] as PromiseRejectedResult).reason), /out of range/);
+  const inputs = (await engine.list()).items.map((run) => run.input);
+  assert.deepEqual(inputs, ["water", "ink"]);
+  await engine.close();
+});
+
 behaviour("HERO-03 a duplicate among starts of one moment fails alone", async ({ store }) => {
   const note = workflow({
     name: "note",

@@ -129,6 +129,31 @@ behaviour("SCH-01 startMany writes nothing when one of its items cannot be", asy
 });
 
 behaviour(
+  "SCH-02 what startMany has committed is announced, also when a later batch fails",
+  async ({ engine, store }) => {
+    const greeting = workflow({ name: "greeting", steps: [{ name: "greet", run: () => {} }] });
+    const queue = recordingQueue();
+    let creates = 0;
+    const t = await engine({
+      workflows: [greeting],
+      queue,
+      store: storeWith(store(), (real) => ({
+        create: (batch, options) =>
+          ++creates > 1 ? Promise.reject(new Error("disk full")) : real.create(batch, options),
+      })),
+    });
+    const items = Array.from({ length: 501 }, () => ({}));
+    await assert.rejects(t.engine.startMany(greeting, items), /disk full/);
+    assert.deepEqual(await t.engine.counts(), [{
+      workflow: "greeting",
+      state: "ready",
+      count: 500,
+    }]);
+    assert.equal(new Set(queue.jobs.map((job) => job.executionId)).size, 500);
+  },
+);
+
+behaviour(
   "SCH-01 the input passes its schema, is stored, and reaches every step",
   async ({ engine }) => {
     const seen: unknown[] = [];

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pollingQueue } from "../../drivers/queues/mod.ts";
 import { sqliteStore } from "../../drivers/sqlite/mod.ts";
 import { createEngine, StepTimeoutError, workflow } from "../../mod.ts";
-import type { StepContext, TransactionPart, WorkflowDefinition } from "../../mod.ts";
+import type { ExceptionContext, StepContext, TransactionPart, WorkflowDefinition } from "../../mod.ts";
 import {
   createFakeClock,
   performNextStep,
@@ -156,6 +156,43 @@ Deno.test("EXE-26 a statement that the database refuses rolls back what was writ
   assert.equal(run.state, "paused");
 });
 
+Deno.test("EXE-26 a commit that the database refuses is an error of the step", async () => {
+  const definition = transfer(({ tx }) => {
+    tx.exec(`
+      CREATE TABLE accounts (id INTEGER PRIMARY KEY);
+      CREATE TABLE moves (account INTEGER REFERENCES accounts DEFERRABLE INITIALLY DEFERRED)
+    `);
+    book(tx, 100);
+    tx.exec("INSERT INTO moves (account) VALUES (7)");
+  }, { onException: "skip" });
+  await using bankOf = await bank(definition);
+  const { run, thrown } = await startAndDeliver(bankOf.t.engine, definition);
+  assert.match(String(thrown), /FOREIGN KEY/);
+  assert.deepEqual(bankOf.booked(), []);
+  assert.deepEqual(await storyOf(run), [
+    "book: skipped/skipped (exception)",
+    "notify: scheduled",
+  ]);
+});
+
+Deno.test("EXC-35 a handler is not given the transaction that was rolled back", async () => {
+  let seen: Record<string, unknown> = {};
+  const definition = transfer(({ tx }) => {
+    book(tx, 100);
+    throw new Error("account 7 is closed");
+  }, {
+    onException: (context: ExceptionContext) => {
+      seen = { ...context };
+      context.skip();
+    },
+  });
+  await using bankOf = await bank(definition);
+  const { run } = await startAndDeliver(bankOf.t.engine, definition);
+  assert.equal("tx" in seen, false);
+  assert.equal((seen.error as Error).message, "account 7 is closed");
+  assert.equal(run.nextStepName, "notify");
+});
+
 Deno.test("FLW-01 flow calls are ordinary ends: what was written before them commits", async () => {
   const ends: Record<string, string[]> = {};
   for (const call of ["cancel", "pause", "skip", "reattempt", "finish"] as const) {
@@ -281,12 +318,12 @@ Deno.test("U13 a timeout rolls the writes back", async () => {
     await new Promise((_, reject) =>
       signal.addEventListener("abort", () => reject(signal.reason), { once: true })
     );
-  }, { timeout: "10 seconds" });
+  }, { timeout: "5 seconds" });
   await using bankOf = await bank(definition);
   const run = await bankOf.t.engine.start(definition);
   const failed = performNextStep(run);
   const rejected = assert.rejects(failed, StepTimeoutError);
-  await bankOf.t.clock.tick("10 seconds");
+  await bankOf.t.clock.tick("5 seconds");
   await rejected;
   assert.deepEqual(bankOf.booked(), []);
   assert.deepEqual(await storyOf(run), ["book: failed/failed (exception)"]);
@@ -299,11 +336,11 @@ Deno.test("U13 what a body writes after its timeout is rolled back as well", asy
     book(tx, 100);
     await gate.promise;
     book(tx, -100);
-  }, { timeout: "10 seconds" });
+  }, { timeout: "5 seconds" });
   await using bankOf = await bank(definition);
   const run = await bankOf.t.engine.start(definition);
   const rejected = assert.rejects(performNextStep(run), StepTimeoutError);
-  await bankOf.t.clock.tick("1 minute");
+  await bankOf.t.clock.tick("5 seconds");
   gate.resolve();
   await rejected;
   assert.deepEqual(bankOf.booked(), []);
