@@ -340,11 +340,18 @@ export class MigrationError extends PawlError {
 export class StoreError extends PawlError {
   /** The driver's name. */
   readonly driver: string;
+  /** True when the write may have been committed all the same: its answer was lost on the way. */
+  readonly uncertain: boolean;
 
-  /** Makes the error for one driver. */
-  constructor(driver: string, message: string, options?: ErrorOptions) {
+  /** Makes the error for one driver; `uncertain` when nobody knows whether the write happened. */
+  constructor(
+    driver: string,
+    message: string,
+    options: ErrorOptions & { uncertain?: boolean } = {},
+  ) {
     super("store", `[${driver}] ${message}`, options);
     this.driver = driver;
+    this.uncertain = options.uncertain ?? false;
   }
 }
 

@@ -204,7 +204,7 @@ function reads({ committed, transactions }: Inside): Reads {
     due: ({ before, limit }) =>
       look(undefined, (rows) => {
         const isDue = (row: ExecutionRow): boolean =>
-          row.state === "scheduled" && row.waitingFor === null && row.scheduledFor <= before &&
+          row.state === "scheduled" && row.waitingFor === null && row.scheduledFor < before &&
           rows.dossier(row.workflowId)?.workflow.state === "ready";
         const due = [...committed.live.all()].filter(isDue);
         const oldest = (a: ExecutionRow, b: ExecutionRow): number =>

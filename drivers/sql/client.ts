@@ -25,12 +25,21 @@ export interface Statement {
   readonly params: readonly SqlValue[];
 }
 
-/** What a plan asks of the client: one text, run once per row of parameters, in order. */
+/**
+ * What a plan asks of the client: one text, run once per row of parameters, in order. What is
+ * optional here are hints for clients whose round trips cost time; the others need not know them.
+ */
 export interface Request {
   /** The text, with the placeholders of the dialect. */
   readonly text: string;
   /** The parameters of each run. */
   readonly runs: readonly (readonly SqlValue[])[];
+  /** What is asked next and need not wait for these replies; its own replies follow them. */
+  readonly also?: readonly Request[] | undefined;
+  /** True when the plan asks nothing after this: a client may send its COMMIT along. */
+  readonly last?: boolean | undefined;
+  /** True when it only reads what is read again under lock: it needs no transaction yet. */
+  readonly peek?: boolean | undefined;
 }
 
 /** What came of one run of a statement. */
@@ -52,6 +61,8 @@ export interface WriteScope<Tx, T> {
   readonly tx?: Tx | undefined;
   /** Called with the plan's result inside the transaction, before its commit. */
   readonly beforeCommit?: ((tx: Tx, result: T) => Promise<void>) | undefined;
+  /** True when running the plan again is harmless even if it was committed before. */
+  readonly repeatable?: boolean | undefined;
 }
 
 /**
@@ -103,13 +114,50 @@ export function* eachOf(text: string, runs: Request["runs"]): Plan<readonly Repl
   return runs.length === 0 ? [] : yield { text, runs };
 }
 
+/**
+ * Runs plans that do not need each other's replies: what each asks first travels together, then
+ * what each asks next. Where a statement is no round trip they simply run one after the other.
+ */
+export function* together<const Plans extends readonly Plan<unknown>[]>(
+  plans: Plans,
+  hints: Pick<Request, "last"> = {},
+): Plan<{ -readonly [At in keyof Plans]: Plans[At] extends Plan<infer T> ? T : never }> {
+  const steps = plans.map((plan) => plan.next());
+  while (true) {
+    const open = steps.flatMap((step, at) => step.done ? [] : [{ at, request: step.value }]);
+    const [first, ...rest] = open.map(({ request }) => request);
+    if (first === undefined) break;
+    const also = [...first.also ?? [], ...rest];
+    const replies = yield also.length === 0 && !hints.last ? first : { ...first, also, ...hints };
+    let from = 0;
+    for (const { at, request } of open) {
+      const count = repliesTo(request);
+      steps[at] = (plans[at] as Plan<unknown>).next(replies.slice(from, from + count));
+      from += count;
+    }
+  }
+  return steps.map((step) => step.value) as never;
+}
+
+function repliesTo({ runs, also = [] }: Request): number {
+  return also.reduce((count, one) => count + repliesTo(one), runs.length);
+}
+
+/** A request and what goes with it, one by one, in the order of their replies. */
+export function requestsIn(request: Request): readonly Request[] {
+  const { also } = request;
+  return also === undefined ? [request] : [request, ...also.flatMap(requestsIn)];
+}
+
 /** Drives a plan where every reply is there at once. */
 export function drive<T>(plan: Plan<T>, answer: (request: Request) => readonly Reply[]): T {
   let step = plan.next();
   while (!step.done) {
     let replies: readonly Reply[];
     try {
-      replies = answer(step.value);
+      replies = step.value.also === undefined
+        ? answer(step.value)
+        : requestsIn(step.value).flatMap(answer);
     } catch (error) {
       step = plan.throw(error);
       continue;
@@ -119,10 +167,23 @@ export function drive<T>(plan: Plan<T>, answer: (request: Request) => readonly R
   return step.value;
 }
 
-/** Drives a plan where every reply has to be awaited. */
-export async function driveAsync<T>(
+/** Drives a plan where every reply has to be awaited; `answer` is asked for one request at a time. */
+export function driveAsync<T>(
   plan: Plan<T>,
   answer: (request: Request) => Promise<readonly Reply[]>,
+): Promise<T> {
+  return driveFlights(plan, async (flight) => {
+    if (flight.also === undefined) return await answer(flight);
+    const replies: Reply[] = [];
+    for (const request of requestsIn(flight)) replies.push(...await answer(request));
+    return replies;
+  });
+}
+
+/** Drives a plan where what is asked together also travels together. */
+export async function driveFlights<T>(
+  plan: Plan<T>,
+  answer: (flight: Request) => Promise<readonly Reply[]>,
 ): Promise<T> {
   let step = plan.next();
   while (!step.done) {

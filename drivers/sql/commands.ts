@@ -9,10 +9,15 @@ import type { PurgeOptions } from "../../src/seams/store.ts";
 import { type Command, type CommandResult, settleCommand } from "../../src/state/command.ts";
 import { jobOf } from "../../src/state/creation.ts";
 import { type ExecutionRow, isActive, type Job } from "../../src/state/records.ts";
-import { type NewSignal, settleSignal, type SignalResult } from "../../src/state/signal.ts";
-import type { Plan, SqlScalar } from "./client.ts";
+import {
+  type NewSignal,
+  settleSignal,
+  type SignalResult,
+  type SignalRow,
+} from "../../src/state/signal.ts";
+import { type Plan, type SqlScalar, together } from "./client.ts";
 import type { Sql } from "./sql.ts";
-import { insertNext } from "./write_path.ts";
+import { insertNext, nextRows } from "./write_path.ts";
 
 /** Pauses, resumes, skips, cancels or places a workflow. */
 export function* command(
@@ -22,27 +27,27 @@ export function* command(
   now: Date,
 ): Plan<CommandResult> {
   const id = sql.idIn(workflowId);
-  const before = id === null ? null : yield* sql.lock.workflow(id); // 1
+  if (id === null) return { kind: "missing" };
+  const [before, last] = yield* together([sql.lock.workflow(id), sql.lock.last(id)]); // 1
   if (before === null) return { kind: "missing" };
-  const last = yield* sql.lock.last(id);
   const active = activeOf(last);
   const signalPending = yield* isPending(sql, active); // 2
   const view = { workflow: before, active, last, signalPending };
   const settled = settleCommand(asked, view, now); // 3
   if (settled.kind !== "write") return settled;
-  if (settled.active !== null) { // 4
-    yield* isActive(settled.active.state)
-      ? sql.wakeExecutions([settled.active])
-      : sql.closeExecutions([settled.active]);
-  }
-  yield* sql.moveWorkflows([{ before, after: settled.workflow }]);
-  let job: Job | null = null;
+  const after = { workflowId: before.id, seq: last?.seq ?? 0 };
+  const nexts = settled.next === null ? [] : [{ after, next: settled.next }];
+  const following = yield* nextRows(sql, nexts, now); // 2
+  const changed = settled.active === null ? [] : [settled.active];
+  const [, , , , inserted] = yield* together([
+    sql.wakeExecutions(changed.filter((row) => isActive(row.state))), // 4
+    sql.closeExecutions(changed.filter((row) => !isActive(row.state))),
+    sql.moveWorkflows([{ before, after: settled.workflow }]),
+    sql.announce(changed, now),
+    insertNext(sql, following, now), // 5
+  ]);
+  let job: Job | null = inserted[0]?.job ?? null;
   if (settled.reannounce && settled.active !== null) job = jobOf(settled.active, signalPending);
-  if (settled.next !== null) { // 5
-    const after = { workflowId: before.id, seq: last?.seq ?? 0 };
-    const inserted = yield* insertNext(sql, [{ after, next: settled.next }], now);
-    job = inserted[0]?.job ?? null;
-  }
   return { kind: "done", workflow: settled.workflow, job };
 }
 
@@ -66,26 +71,38 @@ export function* signal(
   now: Date,
 ): Plan<SignalResult> {
   const id = sql.idIn(workflowId);
-  const workflow = id === null ? null : yield* sql.lock.workflow(id); // 1
-  if (workflow === null) return { kind: "missing" };
-  const active = activeOf(yield* sql.lock.last(id));
+  if (id === null) return { kind: "missing" };
   const { idempotencyKey } = sent;
-  const known = idempotencyKey === null ? null : yield* sql.lock.knownSignal(id, idempotencyKey); // 2
+  const [workflow, last, known] = yield* together([
+    sql.lock.workflow(id), // 1
+    sql.lock.last(id),
+    knownSignal(sql, id, idempotencyKey), // 2
+  ]);
+  if (workflow === null) return { kind: "missing" };
+  const active = activeOf(last);
   const settled = settleSignal(sent, { workflow, active, known }, now); // 3
   if (known !== null) return { kind: "known", signal: known };
   if (settled.kind !== "store") return settled as Exclude<typeof settled, { kind: "known" }>;
-  if (settled.wake !== null) yield* sql.wakeExecutions([settled.wake]); // 4
-  const kept = yield* sql.insertSignal({ // 5
-    id: sql.newId(now),
-    workflowId: workflow.id,
-    name: sent.name,
-    payload: sent.payload,
-    idempotencyKey,
-    sentAt: now,
-    consumedById: null,
-  });
+  const woken = settled.wake === null ? [] : [settled.wake];
+  const [, , kept] = yield* together([
+    sql.wakeExecutions(woken), // 4
+    sql.announce(woken, now),
+    sql.insertSignal({ // 5
+      id: sql.newId(now),
+      workflowId: workflow.id,
+      name: sent.name,
+      payload: sent.payload,
+      idempotencyKey,
+      sentAt: now,
+      consumedById: null,
+    }),
+  ]);
   const job = settled.wake === null ? null : jobOf(settled.wake, true);
   return { kind: "stored", signal: kept, job };
+}
+
+function* knownSignal(sql: Sql, id: SqlScalar, key: string | null): Plan<SignalRow | null> {
+  return key === null ? null : yield* sql.lock.knownSignal(id, key);
 }
 
 /**

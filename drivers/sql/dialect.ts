@@ -26,7 +26,7 @@ export interface Column {
   readonly kind: ColumnKind;
 }
 
-/** How values travel. Null is handled before a codec sees it; text, JSON and numbers go as they are. */
+/** How values travel. Null is handled before a codec sees it; text and numbers go as they are. */
 export interface ValueCodec {
   /** An id for binding, or null when the text cannot be an id of this schema. */
   idIn(id: string): SqlScalar;
@@ -40,6 +40,10 @@ export interface ValueCodec {
   booleanIn(value: boolean): SqlScalar;
   /** A truth value as read. */
   booleanOut(value: unknown): boolean;
+  /** JSON text for binding; absent where it goes as it is. */
+  jsonIn?(text: string): SqlScalar;
+  /** JSON as read, as text; absent where it comes as text. */
+  jsonOut?(value: unknown): string;
 }
 
 /** The names of the tables, with prefix and schema. */
@@ -94,6 +98,10 @@ export interface Dialect {
 
   /** How values travel under this type of key. */
   codec(keyType: KeyType): ValueCodec;
+  /** The same dialect for one type of key; absent where the texts do not depend on it. */
+  withKeys?(keyType: KeyType): Dialect;
+  /** What is selected for a column, named like it; absent where that is the expression itself. */
+  selected?(column: Column, expression: string): string;
   /** A text with `?` placeholders in the placeholders of this database. */
   text(sql: string): string;
   /** `column IN (values)` with `?`, best as few texts however many values there are (at least one). */
@@ -118,6 +126,11 @@ export interface Dialect {
   checkpoint(
     tables: Tables,
   ): (batch: readonly CheckpointValues[]) => Plan<(WorkflowState | null)[]>;
+  /**
+   * Tells other processes, once the transaction commits, that something wakes at an instant; absent
+   * where the database cannot tell.
+   */
+  announce?(tables: Tables): (wakeAt: Date) => Plan<void>;
 
   /** Whether a table of ours exists: a row, or none; its name comes as `Tables` has it. */
   tableExists(table: string): Statement;
@@ -127,11 +140,17 @@ export interface Dialect {
   unlockMigration(tables: Tables): Plan<void>;
   /**
    * The primary keys of all tables where the store's tables are or will be, one row per column of
-   * a key: `table_name` and `key_type`, the latter as the database writes it ("bigint", "char(36)").
+   * a key: `table_name` and `key_type`, the latter as the database writes it ("bigint", "char(36)"),
+   * and `key_default`, the expression that makes a key, where the store could use the same.
    */
   primaryKeys(): Statement;
-  /** What stands for `{{name}}` in the migrations, beside `{{prefix}}` and `{{schema}}`. */
-  variables(keyType: KeyType): Readonly<Record<string, string>>;
+  /**
+   * What stands for `{{name}}` in the migrations, beside `{{prefix}}` and `{{schema}}`; `keyDefault`
+   * is the expression that makes the keys of most of the application's own tables.
+   */
+  variables(keyType: KeyType, keyDefault: string | null): Readonly<Record<string, string>>;
+  /** An instant as a literal; absent where it is written as epoch milliseconds. */
+  instant?(time: Date): string;
 }
 
 /** The head of an INSERT of one row: table, columns and placeholders. */

@@ -34,21 +34,40 @@ export function isUuidType(declared: string): boolean {
  * @param own The names of the store's own tables.
  */
 export function majorityKeyType(keys: readonly SqlRow[], own: readonly string[]): KeyType {
+  const votes = votesOf(keys, own);
+  const uuids = votes.filter((key) => isUuidType(String(key.key_type))).length;
+  return uuids > votes.length - uuids ? "uuid" : "bigint";
+}
+
+/**
+ * The function that makes the UUIDs of most of the application's tables; null on a tie and where
+ * there is none. Only a plain call is taken over: anything else might mean that one table alone.
+ *
+ * @param keys As for `majorityKeyType`, with `key_default`.
+ * @param own The names of the store's own tables.
+ */
+export function majorityDefault(keys: readonly SqlRow[], own: readonly string[]): string | null {
+  const counts = new Map<string, number>();
+  for (const { key_type, key_default } of votesOf(keys, own)) {
+    if (!isUuidType(String(key_type)) || typeof key_default !== "string") continue;
+    const call = key_default.replace(/^\((.*)\)$/, "$1");
+    if (/^[\w."]+\(\)$/.test(call)) counts.set(call, (counts.get(call) ?? 0) + 1);
+  }
+  const [first, second] = [...counts].sort(([, a], [, b]) => b - a);
+  return first === undefined || first[1] === second?.[1] ? null : first[0];
+}
+
+/** The keys of one column of tables that are the application's own. */
+function votesOf(keys: readonly SqlRow[], own: readonly string[]): SqlRow[] {
   const ours = new Set(own.map(plainName));
-  const types = new Map<string, string[]>();
+  const tables = new Map<string, SqlRow[]>();
   for (const row of keys) {
-    const table = plainName(String(row.table_name));
-    if (ours.has(table) || FOREIGN.some((one) => one.test(table))) continue;
-    types.set(table, [...types.get(table) ?? [], String(row.key_type)]);
+    const name = String(row.table_name).toLowerCase();
+    const plain = plainName(name);
+    if (ours.has(plain) || FOREIGN.some((one) => one.test(plain))) continue;
+    tables.set(name, [...tables.get(name) ?? [], row]);
   }
-  let uuids = 0;
-  let others = 0;
-  for (const columns of types.values()) {
-    if (columns.length !== 1) continue;
-    if (isUuidType(columns[0] as string)) uuids++;
-    else others++;
-  }
-  return uuids > others ? "uuid" : "bigint";
+  return [...tables.values()].flatMap((columns) => columns.length === 1 ? columns : []);
 }
 
 function plainName(table: string): string {

@@ -10,7 +10,8 @@
 
 import type { ExecutionRow, WorkflowRow } from "../../src/state/records.ts";
 import type { SignalRow } from "../../src/state/signal.ts";
-import { eachOf, type Plan, rowsOf, type SqlRow, type SqlScalar } from "./client.ts";
+import { eachOf, type Plan, rowsOf, type SqlRow, type SqlScalar, together } from "./client.ts";
+import type { Column, Dialect } from "./dialect.ts";
 import {
   columnList,
   EXECUTION_FIELDS,
@@ -90,8 +91,8 @@ function rowLocks(ground: Ground): Pick<Locks, "workflow" | "last" | "pairs"> {
   const { wait } = dialect.lock;
   const workflowOf = workflowReader(codec);
   const executionOf = executionReader(codec);
-  const workflowColumns = columnList(WORKFLOW_FIELDS);
-  const executionColumns = columnList(EXECUTION_FIELDS);
+  const workflowColumns = columnList(dialect, WORKFLOW_FIELDS);
+  const executionColumns = columnList(dialect, EXECUTION_FIELDS);
   const workflow = dialect.text(
     `SELECT ${workflowColumns} FROM ${tables.workflows} WHERE id = ?${wait}`,
   );
@@ -121,8 +122,10 @@ function rowLocks(ground: Ground): Pick<Locks, "workflow" | "last" | "pairs"> {
     *pairs(executionIds) {
       if (executionIds.length === 0) return [];
       const { text, params } = dialect.oneOf(ID, executionIds);
-      const workflowRows = yield* rowsOf({ text: workflowsOf(text), params });
-      const executionRows = yield* rowsOf({ text: executions(text), params });
+      const [workflowRows, executionRows] = yield* together([
+        rowsOf({ text: workflowsOf(text), params }),
+        rowsOf({ text: executions(text), params }),
+      ]);
       const workflows = new Map(workflowRows.map(workflowOf).map((one) => [one.id, one]));
       const found: Pair[] = [];
       for (const execution of executionRows.map(executionOf)) {
@@ -138,7 +141,7 @@ function rowLocks(ground: Ground): Pick<Locks, "workflow" | "last" | "pairs"> {
 function signalReads(ground: Ground): Pick<Locks, "keptSignals" | "knownSignal"> {
   const { dialect, tables, codec } = ground;
   const signalOf = signalReader(codec);
-  const columns = columnList(SIGNAL_FIELDS);
+  const columns = columnList(dialect, SIGNAL_FIELDS);
   const kept = dialect.text(
     `SELECT ${columns} FROM ${tables.signals} WHERE workflow_id = ? AND name = ? ` +
       `AND consumed_by_id IS NULL ORDER BY sent_at, id LIMIT 1`,
@@ -163,13 +166,16 @@ function dueLocks(ground: Ground): Pick<Locks, "lanes" | "due" | "ended"> {
   const { skip } = dialect.lock;
   const executionOf = executionReader(codec);
   const workflowOf = workflowReader(codec, WORKFLOW_PREFIX);
-  const lanes = template(dialect, (...states) => laneText(tables.executions, states));
+  const lanes = template(dialect, (...states) => laneText(dialect, tables.executions, states));
   // A body may run on after its workflow was paused or canceled: its lease ends all the same.
-  const due = template(dialect, (limit) =>
-    `SELECT ${pairColumns()} FROM ${tables.executions} e ` +
-    `JOIN ${tables.workflows} w ON w.id = e.workflow_id ` +
-    `WHERE e.state = ? AND e.queue = ? AND e.priority = ? AND e.wake_at <= ? ` +
-    `AND (e.state = 'in_progress' OR w.state = 'ready') ORDER BY e.wake_at ${limit}${skip}`);
+  const due = template(
+    dialect,
+    (limit) =>
+      `SELECT ${pairColumns(dialect)} FROM ${tables.executions} e ` +
+      `JOIN ${tables.workflows} w ON w.id = e.workflow_id ` +
+      `WHERE e.state = ? AND e.queue = ? AND e.priority = ? AND e.wake_at <= ? ` +
+      `AND (e.state = 'in_progress' OR w.state = 'ready') ORDER BY e.wake_at ${limit}${skip}`,
+  );
   const ended = template(
     dialect,
     (limit) =>
@@ -179,7 +185,8 @@ function dueLocks(ground: Ground): Pick<Locks, "lanes" | "due" | "ended"> {
 
   return {
     *lanes(states) {
-      return (yield* rowsOf({ text: lanes(...states), params: [] })).map((row) => ({
+      const replies = yield { text: lanes(...states), runs: [[]], peek: true };
+      return (replies[0]?.rows ?? []).map((row) => ({
         state: row.state as LiveState,
         queue: row.queue as string,
         priority: Number(row.priority),
@@ -207,6 +214,8 @@ function dueLocks(ground: Ground): Pick<Locks, "lanes" | "due" | "ended"> {
   };
 }
 
+const WAKE_AT: Column = { name: "wake_at", kind: "time" };
+
 /** Workflows that have ended; partial indexes say it in these very words. */
 const ENDED = "state IN ('finished', 'canceled')";
 
@@ -214,11 +223,16 @@ const ENDED = "state IN ('finished', 'canceled')";
  * Which lanes there are, by jumping from one to the next in the live index: its cost is the number
  * of lanes, however many executions wait in them.
  */
-function laneText(executions: string, states: readonly string[]): string {
+function laneText(
+  { selected }: Pick<Dialect, "selected">,
+  executions: string,
+  states: readonly string[],
+): string {
   const seeds = states.map((state) => `SELECT '${state}' AS state`).join(" UNION ALL ");
   const least = (column: string, where: string): string =>
     `(SELECT MIN(e.${column}) FROM ${executions} e WHERE ${where} AND e.wake_at IS NOT NULL)`;
   const ofQueue = (at: string): string => `e.state = ${at}.state AND e.queue = ${at}.queue`;
+  const earliest = least("wake_at", `${ofQueue("l")} AND e.priority = l.priority`);
   return `WITH RECURSIVE queues (state, queue) AS (` +
     `SELECT s.state, ${least("queue", "e.state = s.state")} FROM (${seeds}) s ` +
     `UNION ALL SELECT q.state, ${least("queue", "e.state = q.state AND e.queue > q.queue")} ` +
@@ -230,7 +244,7 @@ function laneText(executions: string, states: readonly string[]): string {
     `${least("priority", `${ofQueue("l")} AND e.priority > l.priority`)} ` +
     `FROM lanes l WHERE l.priority IS NOT NULL) ` +
     `SELECT l.state, l.queue, l.priority, ` +
-    `${least("wake_at", `${ofQueue("l")} AND e.priority = l.priority`)} AS wake_at ` +
+    `${selected?.(WAKE_AT, earliest) ?? `${earliest} AS wake_at`} ` +
     `FROM lanes l WHERE l.priority IS NOT NULL`;
 }
 

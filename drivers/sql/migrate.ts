@@ -14,7 +14,7 @@ import { MigrationError } from "../../src/errors.ts";
 import type { MigrateOptions, MigrationReport } from "../../src/seams/store.ts";
 import { changesOf, type Plan, rowsOf, type SqlRow } from "./client.ts";
 import type { Dialect, KeyType, Tables } from "./dialect.ts";
-import { majorityKeyType } from "./key_type.ts";
+import { majorityDefault, majorityKeyType } from "./key_type.ts";
 
 /** One migration, as it was embedded. */
 export interface Migration {
@@ -73,10 +73,14 @@ function* bringUpToDate(
   const found = yield* rowsOf(translated(dialect, dialect.tableExists(tables.schema)));
   const applied = found.length === 0 ? [] : yield* readApplied(ground);
   checkApplied(ground, applied);
-  const keyType = yield* chooseKeyType(ground, applied, options.keyType ?? "auto");
   const done = new Set(applied.map((one) => one.name));
   const missing = migrations.filter((one) => !done.has(one.name));
-  const scripts = missing.map((one) => script(ground, one, keyType, now));
+  const keys = missing.length === 0
+    ? []
+    : yield* rowsOf(translated(dialect, dialect.primaryKeys()));
+  const keyType = chooseKeyType(ground, applied, options.keyType ?? "auto", keys);
+  const variables = dialect.variables(keyType, majorityDefault(keys, Object.values(tables)));
+  const scripts = missing.map((one) => script(ground, one, { keyType, variables, now }));
   if (!options.dryRun) {
     for (const text of scripts.flatMap(statementsOf)) yield* changesOf({ text, params: [] });
   }
@@ -143,11 +147,12 @@ function refuseNewer(ground: MigrationGround, applied: readonly Applied[]): void
   );
 }
 
-function* chooseKeyType(
-  { dialect, tables }: MigrationGround,
+function chooseKeyType(
+  { tables }: MigrationGround,
   applied: readonly Applied[],
   asked: NonNullable<MigrateOptions["keyType"]>,
-): Plan<KeyType> {
+  keys: readonly SqlRow[],
+): KeyType {
   if (asked !== "auto" && asked !== "bigint" && asked !== "uuid") {
     throw new MigrationError(
       `Cannot migrate with keyType ${JSON.stringify(asked)}: use "auto", "bigint" or "uuid"`,
@@ -155,9 +160,7 @@ function* chooseKeyType(
   }
   const installed = applied[0]?.keyType;
   if (installed === undefined) {
-    if (asked !== "auto") return asked;
-    const keys = yield* rowsOf(translated(dialect, dialect.primaryKeys()));
-    return majorityKeyType(keys, Object.values(tables));
+    return asked === "auto" ? majorityKeyType(keys, Object.values(tables)) : asked;
   }
   if (asked === "auto" || asked === installed) return installed;
   throw new MigrationError(
@@ -177,15 +180,16 @@ function translated(
 function script(
   ground: MigrationGround,
   migration: Migration,
-  keyType: KeyType,
-  now: Date,
+  how: { keyType: KeyType; variables: Readonly<Record<string, string>>; now: Date },
 ): string {
   const { name, checksum, breaking } = migration;
+  const { keyType, now } = how;
   const variables: Record<string, string> = {
     prefix: ground.prefix,
     schema: ground.schema === undefined ? "" : `${ground.schema}.`,
-    ...ground.dialect.variables(keyType),
+    ...how.variables,
   };
+  const appliedAt = ground.dialect.instant?.(now) ?? String(now.getTime());
   const text = migration.sql.replaceAll(/\{\{(\w+)\}\}/g, (_, variable: string) => {
     const value = variables[variable];
     if (value !== undefined) return value;
@@ -193,7 +197,7 @@ function script(
   });
   return `${text.trimEnd()}\n\n` +
     `INSERT INTO ${ground.tables.schema} (name, checksum, breaking, key_type, applied_at)\n` +
-    `  VALUES ('${name}', '${checksum}', ${breaking ? 1 : 0}, '${keyType}', ${now.getTime()});\n`;
+    `  VALUES ('${name}', '${checksum}', ${breaking ? 1 : 0}, '${keyType}', ${appliedAt});\n`;
 }
 
 /** The statements of a script; what is only a comment is none. */

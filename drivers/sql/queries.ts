@@ -68,17 +68,17 @@ function lookUps({ dialect, tables, codec }: Ground): LookUps {
   const workflowOf = workflowReader(codec);
   const executionOf = executionReader(codec);
   const workflow = dialect.text(
-    `SELECT ${columnList(WORKFLOW_FIELDS)} FROM ${tables.workflows} WHERE id = ?`,
+    `SELECT ${columnList(dialect, WORKFLOW_FIELDS)} FROM ${tables.workflows} WHERE id = ?`,
   );
   const execution = dialect.text(
-    `SELECT ${columnList(EXECUTION_FIELDS)} FROM ${tables.executions} WHERE id = ?`,
+    `SELECT ${columnList(dialect, EXECUTION_FIELDS)} FROM ${tables.executions} WHERE id = ?`,
   );
   const ongoing = dialect.text(
     `SELECT id FROM ${tables.workflows} WHERE name = ? AND hero_type = ? AND hero_id = ? ` +
       `AND ${ONGOING} AND allow_multiple = ?`,
   );
   const active = dialect.text(
-    `SELECT ${columnList(EXECUTION_FIELDS)} FROM ${tables.executions} ` +
+    `SELECT ${columnList(dialect, EXECUTION_FIELDS)} FROM ${tables.executions} ` +
       `WHERE workflow_id = ? AND state IN ('scheduled', 'in_progress')`,
   );
   return {
@@ -110,17 +110,17 @@ function lists(ground: Ground): Lists {
   const history = template(
     dialect,
     (limit) =>
-      `SELECT ${columnList(EXECUTION_FIELDS)} FROM ${tables.executions} ` +
+      `SELECT ${columnList(dialect, EXECUTION_FIELDS)} FROM ${tables.executions} ` +
       `WHERE workflow_id = ? AND seq > ? ORDER BY seq ${limit}`,
   );
   const signals = dialect.text(
-    `SELECT ${columnList(SIGNAL_FIELDS)} FROM ${tables.signals} ` +
+    `SELECT ${columnList(dialect, SIGNAL_FIELDS)} FROM ${tables.signals} ` +
       `WHERE workflow_id = ? ORDER BY sent_at, id`,
   );
   const due = template(
     dialect,
     (limit) =>
-      `SELECT ${columnList(EXECUTION_FIELDS, "e")} FROM ${tables.executions} e ` +
+      `SELECT ${columnList(dialect, EXECUTION_FIELDS, "e")} FROM ${tables.executions} e ` +
       `JOIN ${tables.workflows} w ON w.id = e.workflow_id ` +
       `WHERE e.state = 'scheduled' AND e.wake_at IS NOT NULL AND e.scheduled_for < ? ` +
       `AND e.waiting_for IS NULL AND w.state = 'ready' ORDER BY e.scheduled_for ${limit}`,
@@ -177,7 +177,7 @@ function listStatement(
     filter.names === undefined ? null : dialect.oneOf(NAME, filter.names),
     filter.states === undefined ? null : dialect.oneOf(STATE, filter.states),
   ]];
-  const columns = columnList(WORKFLOW_FIELDS);
+  const columns = columnList(dialect, WORKFLOW_FIELDS);
   const branches = heads.map((head): Statement => {
     const where = conditions([...head, ...rest]);
     const all = where.map((one) => one.text).join(" AND ");
@@ -188,7 +188,7 @@ function listStatement(
     };
   });
   if (branches.length === 1) return branches[0] as Statement;
-  const merged = branches.map((one, at) => `SELECT ${columns} FROM (${one.text}) b${at}`);
+  const merged = branches.map((one, at) => `SELECT b${at}.* FROM (${one.text}) b${at}`);
   return {
     text: `${merged.join(" UNION ALL ")} ORDER BY id DESC ${limit.text}`,
     params: [...branches.flatMap((one) => one.params), ...limit.params],

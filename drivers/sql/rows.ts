@@ -16,7 +16,7 @@ import type {
 } from "../../src/state/records.ts";
 import type { SignalRow } from "../../src/state/signal.ts";
 import type { SqlRow, SqlScalar } from "./client.ts";
-import type { Column, ColumnKind, ValueCodec } from "./dialect.ts";
+import type { Column, ColumnKind, Dialect, ValueCodec } from "./dialect.ts";
 
 type FieldValue = string | number | boolean | Date | null;
 
@@ -109,20 +109,27 @@ export function pick<Row>(fields: readonly Field<Row>[], names: readonly string[
   });
 }
 
+type Selected = Pick<Dialect, "selected">;
+
 /** The list of columns of a SELECT, the id first. */
-export function columnList(fields: readonly Column[], alias?: string): string {
-  const names = ["id", ...fields.map((one) => one.name)];
-  return names.map((name) => alias === undefined ? name : `${alias}.${name}`).join(", ");
+export function columnList(dialect: Selected, fields: readonly Column[], alias?: string): string {
+  return [ID, ...fields].map((column) => {
+    const name = alias === undefined ? column.name : `${alias}.${column.name}`;
+    return dialect.selected?.(column, name) ?? name;
+  }).join(", ");
 }
 
 /** What stands before the columns of a workflow where they are selected beside an execution's. */
 export const WORKFLOW_PREFIX = "w_";
 
 /** The columns of a workflow `w` beside those of an execution `e`, told apart by the prefix. */
-export function pairColumns(): string {
-  const workflow = ["id", ...WORKFLOW_FIELDS.map((one) => one.name)]
-    .map((name) => `w.${name} AS ${WORKFLOW_PREFIX}${name}`);
-  return `${columnList(EXECUTION_FIELDS, "e")}, ${workflow.join(", ")}`;
+export function pairColumns(dialect: Selected): string {
+  const workflow = [ID, ...WORKFLOW_FIELDS].map(({ name, kind }) => {
+    const prefixed = { name: `${WORKFLOW_PREFIX}${name}`, kind };
+    const column = `w.${name} AS ${prefixed.name}`;
+    return dialect.selected?.(prefixed, `w.${name}`) ?? column;
+  });
+  return `${columnList(dialect, EXECUTION_FIELDS, "e")}, ${workflow.join(", ")}`;
 }
 
 /** The values of a row in the order of the fields, ready for binding. */
@@ -138,6 +145,7 @@ function valueOf(codec: ValueCodec, kind: ColumnKind, value: FieldValue): SqlSca
   if (value === null) return null;
   if (value instanceof Date) return codec.timeIn(value);
   if (typeof value === "boolean") return codec.booleanIn(value);
+  if (kind === "json") return codec.jsonIn?.(String(value)) ?? value;
   if (kind !== "id") return value;
   const id = codec.idIn(String(value));
   if (id !== null) return id;
@@ -150,7 +158,7 @@ export function workflowReader(
   prefix: string = "",
 ): (row: SqlRow) => WorkflowRow {
   const { id, ...columns } = prefixed(prefix);
-  const { time, text } = nullable(codec);
+  const { time, text, json } = nullable(codec);
   return (row) => ({
     id: codec.idOut(row[id]),
     name: row[columns.name] as string,
@@ -160,9 +168,9 @@ export function workflowReader(
     currentStepName: text(row[columns.currentStepName]),
     nextStepName: text(row[columns.nextStepName]),
     allowMultiple: codec.booleanOut(row[columns.allowMultiple]),
-    input: text(row[columns.input]),
-    metadata: text(row[columns.metadata]),
-    jobOptions: text(row[columns.jobOptions]),
+    input: json(row[columns.input]),
+    metadata: json(row[columns.metadata]),
+    jobOptions: json(row[columns.jobOptions]),
     traceparent: text(row[columns.traceparent]),
     startedAt: time(row[columns.startedAt]),
     transitionedAt: time(row[columns.transitionedAt]),
@@ -195,7 +203,7 @@ function prefixed(prefix: string): Record<keyof WorkflowRow, string> {
 
 /** Makes the function that reads executions. */
 export function executionReader(codec: ValueCodec): (row: SqlRow) => ExecutionRow {
-  const { time, id, text } = nullable(codec);
+  const { time, id, text, json } = nullable(codec);
   return (row) => ({
     id: codec.idOut(row.id),
     workflowId: codec.idOut(row.workflow_id),
@@ -207,7 +215,7 @@ export function executionReader(codec: ValueCodec): (row: SqlRow) => ExecutionRo
     attempt: Number(row.attempt),
     failures: Number(row.failures),
     continuesFromId: id(row.continues_from_id),
-    cursor: text(row.cursor_value),
+    cursor: json(row.cursor_value),
     progress: progressOf(row),
     waitingFor: text(row.waiting_for),
     waitUntil: time(row.wait_until),
@@ -225,7 +233,7 @@ export function executionReader(codec: ValueCodec): (row: SqlRow) => ExecutionRo
     errorClass: text(row.error_class),
     errorMessage: text(row.error_message),
     errorStack: text(row.error_stack),
-    metadata: text(row.metadata),
+    metadata: json(row.metadata),
     jobId: text(row.job_id),
     queue: row.queue as string,
     priority: Number(row.priority),
@@ -235,12 +243,12 @@ export function executionReader(codec: ValueCodec): (row: SqlRow) => ExecutionRo
 
 /** Makes the function that reads signals. */
 export function signalReader(codec: ValueCodec): (row: SqlRow) => SignalRow {
-  const { id, text } = nullable(codec);
+  const { id, text, json } = nullable(codec);
   return (row) => ({
     id: codec.idOut(row.id),
     workflowId: codec.idOut(row.workflow_id),
     name: row.name as string,
-    payload: text(row.payload),
+    payload: json(row.payload),
     idempotencyKey: text(row.idempotency_key),
     sentAt: codec.timeOut(row.sent_at),
     consumedById: id(row.consumed_by_id),
@@ -251,11 +259,15 @@ function nullable(codec: ValueCodec): {
   time(value: unknown): Date | null;
   id(value: unknown): string | null;
   text(value: unknown): string | null;
+  json(value: unknown): string | null;
 } {
+  const { jsonOut } = codec;
   return {
     time: (value) => value === null ? null : codec.timeOut(value),
     id: (value) => value === null ? null : codec.idOut(value),
     text: (value) => value as string | null,
+    json: (value) =>
+      value === null || jsonOut === undefined ? value as string | null : jsonOut(value),
   };
 }
 

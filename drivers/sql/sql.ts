@@ -25,7 +25,8 @@ export interface Sql extends Statements {
 }
 
 /** Makes all statements of a store. */
-export function sqlOf(dialect: Dialect, tables: Tables, keyType: KeyType): Sql {
+export function sqlOf(base: Dialect, tables: Tables, keyType: KeyType): Sql {
+  const dialect = base.withKeys?.(keyType) ?? base;
   const codec = dialect.codec(keyType);
   const ground = { dialect, tables, keyType, codec };
   // Callers in plain JavaScript may pass anything for an id.

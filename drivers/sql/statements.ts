@@ -7,7 +7,7 @@
 
 import type { ExecutionRow, WorkflowRow, WorkflowState } from "../../src/state/records.ts";
 import type { SignalRow } from "../../src/state/signal.ts";
-import { changesOf, type Plan, type SqlScalar } from "./client.ts";
+import { changesOf, type Plan, type SqlScalar, together } from "./client.ts";
 import type {
   CheckpointValues,
   Column,
@@ -28,6 +28,13 @@ import {
 } from "./rows.ts";
 import { template } from "./texts.ts";
 import { uuid7Generator } from "./uuid7.ts";
+
+/** The columns of an execution that nothing can be in before it has run. */
+const LATER = [
+  ...["outcome", "cause", "progress_done", "progress_total", "progress_message"],
+  ...["completed_at", "failed_at", "canceled_at", "skipped_at", "finished_at"],
+  ...["error_class", "error_message", "error_stack", "job_id"],
+];
 
 /** The columns that each kind of write touches: no index is rewritten that need not be. */
 const ADVANCED = ["current_step_name", "next_step_name", "updated_at"];
@@ -82,6 +89,8 @@ export interface Statements {
   wakeExecutions(rows: readonly ExecutionRow[]): Plan<void>;
   /** Writes what a move changes of workflows. */
   moveWorkflows(moves: readonly Move[]): Plan<void>;
+  /** Tells other processes of what was scheduled or woken, where the database can. */
+  announce(rows: readonly ExecutionRow[], now: Date): Plan<void>;
   /** Writes which executions received signals. */
   consumeSignals(rows: readonly SignalRow[]): Plan<void>;
   /** Writes the queue's own ids of jobs, given with the execution's id for binding. */
@@ -104,7 +113,7 @@ function inserts({ dialect, tables, keyType, codec }: Ground): Inserts {
   const made = keyType === "uuid";
   const uuid = uuid7Generator();
   const workflows = withId(made, WORKFLOW_FIELDS);
-  const executions = withId(made, EXECUTION_FIELDS);
+  const executions = withId(made, EXECUTION_FIELDS.filter((one) => !LATER.includes(one.name)));
   const signals = withId(made, SIGNAL_FIELDS);
   const insertWorkflows = dialect.insertUnlessTaken(tables.workflows, workflows);
   const insertExecutions = dialect.insert(tables.executions, executions);
@@ -160,6 +169,7 @@ function updates({ dialect, tables, codec }: Ground): Updates {
   }
   const advance = writer(tables.workflows, WORKFLOW_FIELDS, ADVANCED);
   const move = writer(tables.workflows, WORKFLOW_FIELDS, MOVED);
+  const tell = dialect.announce?.(tables);
   const note = dialect.update(tables.executions, pick(EXECUTION_FIELDS, ["job_id"]));
 
   return {
@@ -170,14 +180,33 @@ function updates({ dialect, tables, codec }: Ground): Updates {
     *moveWorkflows(moves) {
       const stays = moves.filter((one) => !changesState(one));
       const changes = moves.filter(changesState);
-      yield* advance(stays.map((one) => one.after));
-      yield* move(changes.map((one) => one.after));
+      yield* together([
+        advance(stays.map((one) => one.after)),
+        move(changes.map((one) => one.after)),
+      ]);
+    },
+    *announce(rows, now) {
+      const soonest = tell === undefined ? null : soonestOf(rows, now);
+      if (soonest !== null) yield* tell?.(soonest) ?? [];
     },
     consumeSignals: writer(tables.signals, SIGNAL_FIELDS, ["consumed_by_id"]),
     *noteJobs(entries) {
       if (entries.length > 0) yield* note(entries.map((one) => [one.jobId, one.id]));
     },
   };
+}
+
+/** What is due later than this is left to the polls, which see it long before its time. */
+const ANNOUNCED_MS = 60_000;
+
+function soonestOf(rows: readonly ExecutionRow[], now: Date): Date | null {
+  let soonest: Date | null = null;
+  for (const { state, wakeAt } of rows) {
+    if (state !== "scheduled" || wakeAt === null) continue;
+    if (wakeAt.getTime() - now.getTime() > ANNOUNCED_MS) continue;
+    if (soonest === null || wakeAt.getTime() < soonest.getTime()) soonest = wakeAt;
+  }
+  return soonest;
 }
 
 /** A workflow that a worker goes on with changes only its pointers, which no index holds. */

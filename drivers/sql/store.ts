@@ -1,7 +1,7 @@
 /**
- * A store over an SQL database: the choreography of `write_path.ts` and `commands.ts`, run by a
- * client, in the words of a dialect. What it answers is a plain object, so that a driver can replace
- * a whole operation by one faster statement.
+ * A store over an SQL database: the choreography of `write_path.ts`, `claims.ts` and `commands.ts`,
+ * run by a client, in the words of a dialect. What it answers is a plain object, so that a driver
+ * can replace a whole operation by one faster statement.
  *
  * @module
  */
@@ -9,6 +9,7 @@
 import { InvalidInputError } from "../../src/errors.ts";
 import type { MigrateOptions, StoreDriver, WriteOptions } from "../../src/seams/store.ts";
 import type { Job } from "../../src/state/records.ts";
+import * as claims from "./claims.ts";
 import type { Plan, SqlClient, SqlScalar } from "./client.ts";
 import * as commands from "./commands.ts";
 import type { Dialect } from "./dialect.ts";
@@ -36,6 +37,8 @@ export interface SqlStoreOptions {
 interface Reach<Tx> {
   read<T>(plan: (sql: Sql) => Plan<T>, tx?: Tx): Promise<T>;
   write<T>(plan: (sql: Sql) => Plan<T>, options?: Enqueue<Tx, T>): Promise<T>;
+  /** A write that may be made twice. */
+  repeat<T>(plan: (sql: Sql) => Plan<T>): Promise<T>;
   forget(): void;
 }
 
@@ -111,6 +114,10 @@ function reachOf<Tx>(client: SqlClient<Tx>, ground: MigrationGround): Reach<Tx> 
           beforeCommit(inside, enqueue.jobs(result).filter((job) => job !== null)),
       });
     },
+    async repeat(plan) {
+      const sql = known ?? await load(undefined);
+      return await client.write(() => plan(sql), { repeatable: true });
+    },
     forget() {
       known = null;
     },
@@ -138,12 +145,12 @@ function writes<Tx>(reach: Reach<Tx>): Pick<StoreDriver<Tx>, Writes> {
       });
     },
     async claim(ids, options) {
-      return ids.length === 0 ? [] : await reach.write((sql) => path.claim(sql, ids, options));
+      return ids.length === 0 ? [] : await reach.write((sql) => claims.claim(sql, ids, options));
     },
-    claimDue: (options) => reach.write((sql) => path.claimDue(sql, options)),
+    claimDue: (options) => reach.write((sql) => claims.claimDue(sql, options)),
     async checkpoint(batch, options) {
       if (batch.length === 0) return [];
-      return await reach.write((sql) => path.checkpoint(sql, batch, options));
+      return await reach.repeat((sql) => path.checkpoint(sql, batch, options));
     },
     async finish(batch, options) {
       if (batch.length === 0) return [];
@@ -164,7 +171,7 @@ function writes<Tx>(reach: Reach<Tx>): Pick<StoreDriver<Tx>, Writes> {
       }),
     purge: (options) => reach.write((sql) => commands.purge(sql, options)),
     async noteJobIds(entries) {
-      if (entries.length > 0) await reach.write((sql) => commands.noteJobIds(sql, entries));
+      if (entries.length > 0) await reach.repeat((sql) => commands.noteJobIds(sql, entries));
     },
   };
 }

@@ -1,6 +1,7 @@
 /**
- * The write path as plans: create, claim, claimDue, checkpoint and finish. A plan locks, reads,
- * asks the pure functions of `src/state` and writes what they answer; it decides nothing itself.
+ * The write path as plans: create, checkpoint and finish; the claims are in `claims.ts`. A plan
+ * locks, reads, asks the pure functions of `src/state` and writes what they answer; it decides
+ * nothing itself.
  *
  * Each plan has the same five steps, numbered alike in the code:
  * 1. lock the workflows, then the executions; 2. read what else the decision needs; 3. ask;
@@ -9,27 +10,18 @@
  * @module
  */
 
-import type { ClaimDueOptions, ClaimOptions, Created } from "../../src/seams/store.ts";
+import type { Created } from "../../src/seams/store.ts";
 import {
   type Checkpoint,
   type CheckpointAnswer,
   checkpointAnswer,
 } from "../../src/state/checkpoint.ts";
-import {
-  type Claim,
-  type Claimed,
-  type ClaimIntent,
-  judgeClaim,
-  type Judgement,
-} from "../../src/state/claim.ts";
 import { jobOf, newWorkflowRow } from "../../src/state/creation.ts";
 import { type Finished, type FinishResult, settleFinish } from "../../src/state/finish.ts";
 import type { ExecutionRow, NewExecution, NewWorkflow } from "../../src/state/records.ts";
-import type { SignalRow } from "../../src/state/signal.ts";
 import { newExecutionRow } from "../../src/state/transitions.ts";
-import type { Plan } from "./client.ts";
+import { type Plan, together } from "./client.ts";
 import type { CheckpointValues } from "./dialect.ts";
-import type { Lane, LiveState, Pair } from "./locks.ts";
 import type { Sql } from "./sql.ts";
 import type { Move } from "./statements.ts";
 
@@ -44,7 +36,10 @@ export function* create(sql: Sql, batch: readonly NewWorkflow[], now: Date): Pla
     const place = { id: sql.newId(now), workflowId, seq: 1, now, signalPending: false };
     firsts.push(newExecutionRow(first, place));
   }
-  const executions = yield* sql.insertExecutions(firsts);
+  const [executions] = yield* together([
+    sql.insertExecutions(firsts),
+    sql.announce(firsts, now),
+  ]);
   const firstOf = new Map(executions.map((one) => [one.workflowId, one]));
   const created: Created[] = [];
   for (const [at, workflow] of workflows.entries()) {
@@ -58,141 +53,6 @@ export function* create(sql: Sql, batch: readonly NewWorkflow[], now: Date): Pla
     created.push({ kind: "created", workflow, execution, job });
   }
   return created;
-}
-
-/** Claims the executions that a queue delivered. */
-export function* claim(
-  sql: Sql,
-  ids: readonly string[],
-  options: ClaimOptions,
-): Plan<Claim[]> {
-  const known = sql.knownIds(ids);
-  const pairs = yield* sql.lock.pairs([...known.values()]); // 1
-  const byId = new Map(pairs.map((pair) => [pair.execution.id, pair]));
-  const asked = ids.map((id) => {
-    const value = known.get(id);
-    return value === undefined ? null : byId.get(sql.codec.idOut(value)) ?? null;
-  });
-  const intent = { ...options, takeOver: false };
-  const judged = yield* judge(sql, asked, intent);
-  return judged.map((one) => one === null ? { kind: "missing" } : claimOf(one));
-}
-
-function claimOf(judgement: Judgement): Claim {
-  switch (judgement.kind) {
-    case "grant":
-      return judgement.claimed;
-    case "stop":
-      return { kind: "stopped", state: judgement.state };
-    case "refuse":
-      return judgement.claim;
-  }
-}
-
-/** Steps 2 to 4 of both claims: signals, judgements, writes. */
-function* judge(
-  sql: Sql,
-  asked: readonly (Pair | null)[],
-  intent: ClaimIntent,
-): Plan<(Judgement | null)[]> {
-  const signalOf = yield* signalsOf(sql, asked); // 2
-  const first = new Map<string, Judgement>();
-  const judged = asked.map((pair) => { // 3
-    if (pair === null) return null;
-    const { execution } = pair;
-    const earlier = first.get(execution.id);
-    if (earlier !== undefined) return again(earlier);
-    const judgement = judgeClaim({ ...pair, signal: signalOf.get(execution.id) ?? null }, intent);
-    first.set(execution.id, judgement);
-    return judgement;
-  });
-  const granted: Claimed[] = [];
-  const consumed: SignalRow[] = [];
-  const stopped: ExecutionRow[] = [];
-  for (const one of judged) {
-    if (one?.kind === "stop") stopped.push(one.execution);
-    if (one?.kind !== "grant") continue;
-    granted.push(one.claimed);
-    if (one.consume !== null) {
-      consumed.push({ ...one.consume, consumedById: one.claimed.execution.id });
-    }
-  }
-  yield* sql.claimExecutions(granted.map((one) => one.execution)); // 4
-  yield* sql.closeExecutions(stopped);
-  yield* sql.moveWorkflows(movesOf(asked, granted));
-  yield* sql.consumeSignals(consumed);
-  return judged;
-}
-
-/** An id that stands twice in a batch finds what its first delivery left behind. */
-function again(earlier: Judgement): Judgement {
-  return earlier.kind === "refuse" ? earlier : { kind: "refuse", claim: { kind: "taken" } };
-}
-
-function movesOf(asked: readonly (Pair | null)[], granted: readonly Claimed[]): Move[] {
-  const before = new Map(asked.map((pair) => [pair?.workflow.id, pair?.workflow]));
-  return granted.flatMap(({ workflow: after }) => {
-    const was = before.get(after.id);
-    // Taking over a dead lease leaves the workflow as it is.
-    return was === undefined || was === after ? [] : [{ before: was, after }];
-  });
-}
-
-/** The oldest kept signal of each scheduled execution that waits for one. */
-function* signalsOf(
-  sql: Sql,
-  asked: readonly (Pair | null)[],
-): Plan<Map<string, SignalRow | null>> {
-  const waiting: { id: string; workflowId: string; name: string }[] = [];
-  for (const pair of asked) {
-    const { id, workflowId, state, waitingFor } = pair?.execution ?? {};
-    if (state !== "scheduled" || id === undefined || workflowId === undefined) continue;
-    if (typeof waitingFor === "string") waiting.push({ id, workflowId, name: waitingFor });
-  }
-  const signals = yield* sql.lock.keptSignals(waiting);
-  return new Map(waiting.map((one, at) => [one.id, signals[at] ?? null]));
-}
-
-const FOREVER = new Date(8_640_000_000_000_000);
-
-/**
- * Claims whatever is due. The live index is divided into lanes of one state, queue and priority,
- * each in the order of `wake_at`; lanes of the best priority are read first and merged, and no more
- * of any lane than is still wanted.
- */
-export function* claimDue(sql: Sql, options: ClaimDueOptions): Plan<Claimed[]> {
-  if (options.limit < 1) return [];
-  const states: readonly LiveState[] = options.state === undefined
-    ? ["scheduled", "in_progress"]
-    : [options.state];
-  const lanes = (yield* sql.lock.lanes(states))
-    .map((lane) => ({ ...lane, before: boundOf(lane, options) }))
-    .filter((lane) => lane.wakeAt.getTime() <= lane.before.getTime())
-    .filter((lane) => options.queues === undefined || options.queues.includes(lane.queue));
-  const found: Pair[] = [];
-  for (const priority of [...new Set(lanes.map((lane) => lane.priority))].sort(ascending)) {
-    const wanted = options.limit - found.length;
-    if (wanted <= 0) break;
-    const level = lanes.filter((lane) => lane.priority === priority);
-    const pairs = (yield* sql.lock.due(level, wanted)).flat(); // 1
-    found.push(...pairs.sort(byWakeAt).slice(0, wanted));
-  }
-  const judged = yield* judge(sql, found, { ...options, takeOver: true });
-  return judged.flatMap((one) => one?.kind === "grant" ? [one.claimed] : []);
-}
-
-/** Until when a lane is looked at: only a lease that has ended can be taken over. */
-function boundOf({ state }: Lane, { now, before, ignoreDue }: ClaimDueOptions): Date {
-  const bound = before ?? (ignoreDue ? FOREVER : now);
-  return state === "in_progress" && bound.getTime() > now.getTime() ? now : bound;
-}
-
-function ascending(a: number, b: number): number {
-  return a - b;
-}
-
-function byWakeAt(a: Pair, b: Pair): number {
-  return Number(a.execution.wakeAt) - Number(b.execution.wakeAt);
 }
 
 /** Stores cursors and progress, renews leases and answers whether to go on. */
@@ -257,36 +117,54 @@ export function* finish(
     if (next !== null) nexts.push({ at, after: execution, next });
     return { kind: "done", workflow, execution, next: null, job: null };
   });
-  yield* sql.closeExecutions(closed); // 4
-  yield* sql.moveWorkflows(moves);
-  const inserted = yield* insertNext(sql, nexts, now); // 5
+  const following = yield* nextRows(sql, nexts, now); // 2
+  const [, , inserted] = yield* together([
+    sql.closeExecutions(closed), // 4
+    sql.moveWorkflows(moves),
+    insertNext(sql, following, now), // 5
+  ], { last: true });
   for (const [index, { at }] of nexts.entries()) {
     results[at] = { ...results[at], ...inserted[index] } as FinishResult;
   }
   return results;
 }
 
-/** Inserts what comes after executions that were just closed, with the job of each. */
-export function* insertNext(
+/** What comes after an execution, and whether the signal is there that it waits for. */
+export interface NextRow {
+  /** The row to insert. */
+  readonly row: ExecutionRow;
+  /** Whether its signal was kept already. */
+  readonly signalPending: boolean;
+}
+
+/** The rows of what comes after executions that are being closed. */
+export function* nextRows(
   sql: Sql,
   nexts: readonly { after: Pick<ExecutionRow, "workflowId" | "seq">; next: NewExecution }[],
   now: Date,
-): Plan<{ next: ExecutionRow; job: ReturnType<typeof jobOf> }[]> {
+): Plan<NextRow[]> {
   const waiting = nexts.flatMap(({ after: { workflowId }, next }) =>
     next.waitingFor === null ? [] : [{ workflowId, name: next.waitingFor }]
   );
   const kept = yield* sql.lock.keptSignals(waiting); // 2
   const there = new Set(waiting.flatMap((one, at) => kept[at] ? [one.workflowId] : []));
-  const rows = nexts.map(({ after: { workflowId, seq }, next }) => {
+  return nexts.map(({ after: { workflowId, seq }, next }) => {
     const signalPending = there.has(workflowId);
-    return newExecutionRow(next, {
-      id: sql.newId(now),
-      workflowId,
-      seq: seq + 1,
-      now,
-      signalPending,
-    });
+    const place = { id: sql.newId(now), workflowId, seq: seq + 1, now, signalPending };
+    return { row: newExecutionRow(next, place), signalPending };
   });
-  const inserted = yield* sql.insertExecutions(rows);
-  return inserted.map((next) => ({ next, job: jobOf(next, there.has(next.workflowId)) }));
+}
+
+/** Inserts rows, after those before them have let go of their place; answers the job of each. */
+export function* insertNext(
+  sql: Sql,
+  nexts: readonly NextRow[],
+  now: Date,
+): Plan<{ next: ExecutionRow; job: ReturnType<typeof jobOf> }[]> {
+  const rows = nexts.map((one) => one.row);
+  const [inserted] = yield* together([sql.insertExecutions(rows), sql.announce(rows, now)]);
+  return inserted.map((next, at) => ({
+    next,
+    job: jobOf(next, nexts[at]?.signalPending ?? false),
+  }));
 }

@@ -5,8 +5,9 @@
  */
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { StoreError } from "../../src/errors.ts";
 import { drive, type Plan, type Reply, type Request } from "../sql/client.ts";
-import { ForeignTransactionError, LargeKeyError } from "./errors.ts";
+import { DRIVER, ForeignTransactionError, LargeKeyError } from "./errors.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
 /** A database with what the driver keeps for it. */
@@ -55,6 +56,13 @@ export function connectionOf(db: DatabaseSync): Connection {
 }
 
 function connect(db: DatabaseSync): Connection {
+  if (!("isTransaction" in db)) {
+    throw new StoreError(
+      DRIVER,
+      "Cannot use this database: its runtime cannot tell whether a transaction is open; " +
+        "use a newer one (Node 22.16 can)",
+    );
+  }
   const prepared = new Map<string, Prepared>();
   let bigInts = false;
 

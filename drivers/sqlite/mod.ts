@@ -44,7 +44,9 @@ export interface SqliteStoreOptions {
  *
  * A path is opened at the first use (with write-ahead logging) and closed by `close()`. A database
  * that the application gives is used as it is and never closed; it is also what `tx` takes, so that
- * a start commits together with the application's own writes.
+ * a start commits together with the application's own writes. On a shared connection everything is
+ * in whatever transaction is open: an application that begins transactions and then awaits should
+ * pass them as `tx`, or give the store a connection of its own.
  *
  * @param source A path, a `file:` URL, `":memory:"`, or an open `DatabaseSync`.
  * @param options Prefix, patience and durability.

@@ -74,7 +74,7 @@ async function load(): Promise<typeof import("node:sqlite")> {
   } catch (cause) {
     throw new StoreError(
       DRIVER,
-      "Cannot open a database: this runtime has no node:sqlite; use Deno 2.2, Node 22.13 or newer",
+      "Cannot open a database: this runtime has no node:sqlite; use a newer one (Node 22.16 has it)",
       { cause },
     );
   }

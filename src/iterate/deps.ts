@@ -90,6 +90,8 @@ export interface IterDeps {
   shouldStop(): StopReason | null;
   /** Records the request and throws the engine's own signal; called once at the most. */
   interrupt(request: InterruptRequest): never;
+  /** Whether what was thrown is only the way out of the body: an interruption or a flow call. */
+  isSignal(thrown: unknown): boolean;
   /** Writes a cursor as it is stored; throws `CursorError` for what cannot be. */
   encode(value: unknown): string | null;
   /** Reads what `encode` wrote. */

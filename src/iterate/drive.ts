@@ -118,7 +118,7 @@ async function walk<Item>(
   run: Run<Item>,
   pairs: Pairs<Item>,
 ): Promise<StopSignal | InterruptRequest> {
-  const { deps, position } = run.iteration;
+  const { deps } = run.iteration;
   try {
     if (deps.firstOfChain) await run.options.onStart?.();
     else tell(run, "resumed");
@@ -129,7 +129,7 @@ async function walk<Item>(
     await flushAfterError(run.iteration);
     // An iterator that threw has ended by itself.
     if (!run.pulling) await close(run, pairs);
-    if (position.isInterruption(error)) await run.options.onShutdown?.();
+    if (deps.isSignal(error)) await run.options.onShutdown?.();
     throw error;
   }
 }

@@ -29,6 +29,8 @@ export interface IterState {
   readonly advanced: boolean;
   /** Progress that no checkpoint has stored yet. */
   readonly pendingProgress: Progress | null;
+  /** Whether items were done that have no cursor, so that the cursor cannot show the progress. */
+  readonly cursorless: boolean;
   /** Resolves when no write is under way: also those that the body did not await. */
   settled(): Promise<void>;
 }
@@ -101,6 +103,9 @@ function stateOf(position: Position): IterState {
     },
     get pendingProgress(): Progress | null {
       return position.writer.pendingProgress;
+    },
+    get cursorless(): boolean {
+      return position.cursorless;
     },
     settled: position.writer.settled,
   };

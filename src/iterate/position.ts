@@ -35,6 +35,8 @@ export interface Position extends Stops {
   readonly writer: Writer;
   /** Whether a source moved the cursor last. */
   readonly heldBySource: boolean;
+  /** Whether a source finished items that have no cursor. */
+  readonly cursorless: boolean;
   /** Encodes a cursor; throws for what cannot be stored. */
   encode(value: unknown): Encoded;
   /** The same for one that may never be stored: an integer is its own snapshot, and has no text. */
@@ -60,6 +62,7 @@ export function createPosition(deps: IterDeps): Position {
   let advanced = false;
   let unsaved = 0;
   let heldBySource = false;
+  let cursorless = false;
 
   function encode(value: unknown): Encoded {
     return { value, text: deps.encode(value) };
@@ -98,6 +101,9 @@ export function createPosition(deps: IterDeps): Position {
     get heldBySource(): boolean {
       return heldBySource;
     },
+    get cursorless(): boolean {
+      return cursorless;
+    },
     store(next: NextCursor, then: () => void): Promise<void> {
       return writer.inOrder(async () => {
         await write(typeof next === "function" ? encode(next(current.value())) : next);
@@ -119,6 +125,7 @@ export function createPosition(deps: IterDeps): Position {
       advanced = true;
       unsaved++;
       heldBySource = true;
+      if (value === null) cursorless = true;
     },
   };
 }

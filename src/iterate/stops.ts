@@ -14,8 +14,6 @@ export interface Stops {
   interrupt(request: InterruptRequest): never;
   /** Throws that signal again if the body swallowed it. */
   ensureRunning(): void;
-  /** Whether an error is that signal. */
-  isInterruption(error: unknown): boolean;
 }
 
 /** Makes the limits of one execution. */
@@ -49,9 +47,6 @@ export function createStops(deps: IterDeps): Stops {
         stopped = { signal };
         throw signal;
       }
-    },
-    isInterruption(error: unknown): boolean {
-      return stopped !== null && stopped.signal === error;
     },
   };
 }

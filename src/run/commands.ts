@@ -22,7 +22,7 @@ import { writeOptions } from "./announce.ts";
 import type { Core } from "./core.ts";
 import { stoppedFromOutside } from "./holdings.ts";
 import { type PlanBase, planNow, planStep } from "./plan.ts";
-import { announceIn, graceMs } from "./transactions.ts";
+import { announceIn, emitIn, graceMs } from "./transactions.ts";
 import { decodeColumn } from "./view.ts";
 
 /** What a command may be given. */
@@ -90,7 +90,7 @@ export async function command(
         }
         await announceIn(core, what.tx, [result.job]);
         if (what.action !== "perform") {
-          core.events.emit("workflow", {
+          emitIn(core, what.tx, {
             workflowId: row.id,
             workflowName: row.name,
             action: what.action,

@@ -106,7 +106,7 @@ export async function settle(
     execution,
     cursor: scope.cursor,
     resumable: step.resumable,
-    maxUnchanged: core.settings.maxUnchangedContinuations,
+    maxUnchanged: scope.cursorless ? null : core.settings.maxUnchangedContinuations,
     ranMs: elapsedMs(core, execution.startedAt?.getTime() ?? startedAt),
   });
   const verdict = await verdictFor(scope, ruling);

@@ -6,7 +6,7 @@
 
 import type { Logger } from "../define/context.ts";
 import type { WorkflowDefinition } from "../define/definition.ts";
-import { StepConfigurationError } from "../errors.ts";
+import { StepConfigurationError, StoreError } from "../errors.ts";
 import { createEventBus } from "../observe/events.ts";
 import { silentLogger, taggedLogger } from "../observe/logging.ts";
 import { systemClock } from "../seams/clock.ts";
@@ -52,12 +52,20 @@ export function createCore(options: EngineOptions & { readonly queue: QueueDrive
     holdings: createHoldings({ clock, log, renew, ...settings }),
     finish: batched((batch) => store.finish(batch, writeOptions(core)), limits),
     checkpoint: batched(renew, limits),
-    create: batched((batch) => store.create(batch, writeOptions(core)), limits),
+    create: batched((batch) => store.create(batch, writeOptions(core)), {
+      ...limits,
+      mayRepeat: wasNotWritten,
+    }),
     pollers: new Set(),
     now,
     token: () => crypto.randomUUID(),
   };
   return core;
+}
+
+/** A start that may have been committed is not sent again: it would start a second workflow. */
+function wasNotWritten(error: unknown): boolean {
+  return !(error instanceof StoreError && error.uncertain);
 }
 
 /** The definitions by name. */

@@ -40,6 +40,12 @@ export interface NewHolding {
   readonly workflowId: string;
   /** The worker it belongs to, if it belongs to one. */
   readonly owner: object | null;
+  /**
+   * Whether its body runs in a transaction of the store. Where that keeps all others from writing,
+   * heartbeats get no answer meanwhile, and nobody else gets the claim; so silence means nothing,
+   * and its commit finds out whether the claim still holds.
+   */
+  readonly transaction: boolean;
 }
 
 /** All claims that are held. */
@@ -66,6 +72,7 @@ export interface HoldingsOptions {
 }
 
 interface Entry extends Held {
+  readonly transaction: boolean;
   readonly workflowId: string;
   readonly owner: object | null;
   /** When the lease began that the store last granted. */
@@ -125,10 +132,15 @@ export function createHoldings(options: HoldingsOptions): Holdings {
     one.lookAt = Math.min(now + heartbeatMs, leaseEnd > now ? leaseEnd : Infinity);
   }
 
+  /** Whether the lease has ended without a word from the store. */
+  function isOver(one: Entry, now: number): boolean {
+    return !one.transaction && now - one.renewedAt >= leaseMs;
+  }
+
   /** A renewal that gets no answer; one look is not enough, this process may have been asleep. */
   function despair(one: Entry, now: number): void {
     one.unanswered = (one.unanswered ?? 0) + 1;
-    if (one.unanswered > 1 && now - one.renewedAt >= leaseMs) one.heard("lost");
+    if (one.unanswered > 1 && isOver(one, now)) one.heard("lost");
     else lookAgain(one, now);
   }
 
@@ -145,7 +157,7 @@ export function createHoldings(options: HoldingsOptions): Holdings {
       const now = clock.now();
       for (const one of due) {
         one.unanswered = null;
-        if (now - one.renewedAt >= leaseMs) one.heard("lost");
+        if (isOver(one, now)) one.heard("lost");
         else lookAgain(one, now);
       }
     }
@@ -169,6 +181,7 @@ export function createHoldings(options: HoldingsOptions): Holdings {
     const entry: Entry = Object.assign(createHeld(claim), {
       workflowId: claim.workflowId,
       owner: claim.owner,
+      transaction: claim.transaction,
       renewedAt: now,
       lookAt: now + heartbeatMs,
       unanswered: null,

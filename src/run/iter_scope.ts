@@ -7,7 +7,7 @@
  * @module
  */
 
-import { StepConfigurationError, StepInterruptedError } from "../errors.ts";
+import { InvalidStateError, StepConfigurationError, StepInterruptedError } from "../errors.ts";
 import {
   type CheckpointUpdate,
   createIter,
@@ -17,8 +17,10 @@ import {
 } from "../iterate/iter.ts";
 import { encodeCursor } from "../state/codec.ts";
 import { metadataOf } from "../state/metadata.ts";
-import type { Flow } from "./flow.ts";
+import { elapsedMs } from "./core.ts";
+import { type Flow, isFlowSignal } from "./flow.ts";
 import { idsOf, type StepScope } from "./step_scope.ts";
+import { isInTransaction } from "./transactions.ts";
 import { decodeColumn } from "./view.ts";
 
 /** The parts of the context that only a resumable step has, and their end. */
@@ -36,9 +38,9 @@ export interface OpenIteration {
  * @throws {StepConfigurationError} When the code cannot read what is stored.
  */
 export function readCursor({ core, step, execution }: StepScope): unknown {
+  if (execution.cursor === null) return copyOf(step.start, core.codec);
   const stored = decodeColumn(core.codec, "cursor_value", execution.cursor);
-  if (stored === null) return copyOf(step.start, core.codec);
-  if (step.parseCursor === null) return stored;
+  if (stored === null || step.parseCursor === null) return stored;
   try {
     return step.parseCursor(stored);
   } catch (cause) {
@@ -62,10 +64,20 @@ export function openIteration(scope: StepScope, flow: Flow, cursor: unknown): Op
   let checkpoints = 0;
 
   async function save(update: CheckpointUpdate): Promise<void> {
+    if (isInTransaction(core)) throw checkpointInTransaction(step.name);
     const { id: executionId } = execution;
     const answer = await core.checkpoint({ executionId, token: held.token, ...update });
     held.heard(answer);
-    if (answer !== "lost" && update.cursor !== undefined) scope.cursor = update.cursor;
+    if (answer === "lost") return;
+    if (update.cursor !== undefined) scope.cursor = update.cursor;
+    const { progress } = update;
+    if (progress !== undefined) tell(scope, "progress", { cursor: created.state.cursor, progress });
+  }
+
+  function encode(value: unknown): string | null {
+    // Where the step has a `start`, no text at all means to begin there; a null is then a position.
+    if (value === null && step.start !== null) return core.codec.encode(null);
+    return encodeCursor(core.codec, value, core.settings.maxCursorBytes);
   }
 
   function shouldStop(): StopReason | null {
@@ -87,8 +99,12 @@ export function openIteration(scope: StepScope, flow: Flow, cursor: unknown): Op
     log,
     save,
     shouldStop,
-    interrupt: (request) => leave(scope, flow, request),
-    encode: (value) => encodeCursor(core.codec, value, core.settings.maxCursorBytes),
+    interrupt(request) {
+      scope.cursorless = created.state.cursorless;
+      return leave(scope, flow, request);
+    },
+    isSignal: isFlowSignal,
+    encode,
     decode: (text) => core.codec.decode(text),
     emit: (event) => emit(scope, event),
     listensToItems: () => core.events.has("iteration"),
@@ -104,6 +120,17 @@ export function openIteration(scope: StepScope, flow: Flow, cursor: unknown): Op
       if (progress !== null && !isLost(scope)) await save({ progress });
     },
   };
+}
+
+/**
+ * A cursor that is stored while the application's own writes may still be rolled back would be ahead
+ * of them, and on one connection both would wait for each other.
+ */
+function checkpointInTransaction(stepName: string): InvalidStateError {
+  return new InvalidStateError(
+    `Cannot store the cursor of step "${stepName}" inside engine.transaction(): it would be kept ` +
+      `even if the transaction is rolled back; set it after the transaction has ended`,
+  );
 }
 
 /** Whether the claim is known to be somebody else's. */
@@ -135,12 +162,15 @@ function leave({ core }: StepScope, flow: Flow, request: InterruptRequest): neve
 
 const NAMES: Readonly<Record<string, string>> = { suspend: "suspend", skip_to: "skipTo" };
 
-function emit(scope: StepScope, event: IterationEvent): void {
+function emit(scope: StepScope, { name, ...detail }: IterationEvent): void {
+  tell(scope, name, detail);
+}
+
+function tell(scope: StepScope, name: string, detail: Record<string, unknown>): void {
   const { core, execution } = scope;
-  const { name, ...detail } = event;
   const channel = name === "throttled" ? "throttled" : "iteration";
   if (!core.events.has(channel)) return;
-  const ranMs = core.clock.now() - (execution.startedAt?.getTime() ?? core.clock.now());
+  const ranMs = elapsedMs(core, execution.startedAt?.getTime() ?? core.clock.now());
   const chain = name === "completed" ? chainTotals(execution.metadata, ranMs) : {};
   core.events.emit(channel, {
     ...idsOf(scope),

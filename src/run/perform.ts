@@ -56,6 +56,7 @@ export async function perform(
     workflowId: workflow.id,
     token: execution.token as string,
     owner: options.owner ?? null,
+    transaction: step?.transaction === true,
   });
   try {
     const scope: StepScope = {
@@ -67,6 +68,7 @@ export async function perform(
       held,
       log: scopeLogger(options.logger ?? core.log, workflow, execution),
       cursor: execution.cursor,
+      cursorless: false,
       interruption: options.interruption ?? null,
       conditions: null,
     };

@@ -83,6 +83,10 @@ export async function runStep(scope: StepScope, ready: Ready, tx?: unknown): Pro
   const startedAt = scope.core.clock.now();
   const ran = await runBody(scope, ready, tx);
   emitStep(scope, ran, elapsedMs(scope.core, startedAt));
+  if (ran.kind === "interrupted") {
+    const { reason, waitMs } = ran;
+    scope.log.info(`Interrupted: ${reason}`, { reason, waitMs, cursor: scope.cursor });
+  }
   return ran;
 }
 

@@ -18,10 +18,20 @@ interface Waiting<In, Out> {
   reject(reason: unknown): void;
 }
 
+/** How writes travel together. */
+export interface BatchOptions {
+  /** How many travel together at the most. */
+  readonly maxBatch: number;
+  /** How many batches are under way at a time. */
+  readonly maxInFlight: number;
+  /** Whether the members of a batch that failed like this may be sent again, each by itself. */
+  mayRepeat?(error: unknown): boolean;
+}
+
 /** Makes a sender over a batched operation that answers each member at its own index. */
 export function batched<In, Out>(
   flush: (items: readonly In[]) => Promise<readonly Out[]>,
-  options: { readonly maxBatch: number; readonly maxInFlight: number },
+  options: BatchOptions,
 ): Send<In, Out> {
   let waiting: Waiting<In, Out>[] = [];
   let inFlight = 0;
@@ -33,8 +43,8 @@ export function batched<In, Out>(
       const results = await flush(batch.map((one) => one.item));
       batch.forEach((one, at) => one.resolve(results[at] as Out));
     } catch (error) {
-      if (batch.length === 1) batch[0]?.reject(error);
-      else for (const one of batch) await alone(one);
+      const repeats = batch.length > 1 && (options.mayRepeat?.(error) ?? true);
+      for (const one of batch) await (repeats ? alone(one) : one.reject(error));
     } finally {
       inFlight--;
       pump();

@@ -16,7 +16,7 @@ import type { Core } from "./core.ts";
 import { MAX_BATCH } from "./create_core.ts";
 import { planStep } from "./plan.ts";
 import { createRun, type Run } from "./run.ts";
-import { announceIn, graceMs } from "./transactions.ts";
+import { announceIn, emitIn, graceMs } from "./transactions.ts";
 
 /** What `start` may be given beside the definition. */
 export interface StartOptions<Hero = unknown, Input = unknown> {
@@ -102,7 +102,7 @@ export async function startMany(
 async function afterCreate(core: Core, created: readonly Created[], tx: unknown): Promise<void> {
   for (const one of created) {
     if (one.kind !== "created" || !core.events.has("workflow")) continue;
-    core.events.emit("workflow", {
+    emitIn(core, tx, {
       workflowId: one.workflow.id,
       workflowName: one.workflow.name,
       action: "start",

@@ -46,6 +46,8 @@ export interface StepScope {
   readonly log: Logger;
   /** The cursor as it was last stored. */
   cursor: string | null;
+  /** Whether items were done that have no cursor: then an unchanged cursor is no sign of a stall. */
+  cursorless: boolean;
   /** How somebody who performs by hand wants the iteration interrupted; null: as ever. */
   readonly interruption: Interruption | null;
   /** What the conditions were given; null until the hero is loaded. */

@@ -11,6 +11,7 @@
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { WorkflowEvent } from "../observe/events.ts";
 import type { Job } from "../state/records.ts";
 import { announce } from "./announce.ts";
 import type { Core } from "./core.ts";
@@ -18,8 +19,23 @@ import type { Core } from "./core.ts";
 /** Whether this flow of control is inside `enqueueInline`; other flows are not affected. */
 const inline = new AsyncLocalStorage<true>();
 
-/** The jobs of the transactions that Pawl opened, by their handle. */
-const deferred = new WeakMap<object, Job[]>();
+/** What waits for the commit of a transaction that Pawl opened. */
+interface Deferred {
+  readonly jobs: Job[];
+  readonly events: WorkflowEvent[];
+}
+
+/** By the handle of the transaction. */
+const deferred = new WeakMap<object, Deferred>();
+
+/** The transaction of the engine that this flow of control is in, as long as it is open. */
+const open = new AsyncLocalStorage<{ readonly core: Core; ended: boolean }>();
+
+/** Whether this flow of control is inside a transaction that this engine opened. */
+export function isInTransaction(core: Core): boolean {
+  const transaction = open.getStore();
+  return transaction !== undefined && transaction.core === core && !transaction.ended;
+}
 
 /** Runs work whose jobs are handed to the queue at once, inside whatever transaction is open. */
 export function enqueueInline<T>(work: () => T): T {
@@ -31,16 +47,19 @@ export async function inTransaction<T>(
   core: Core,
   work: (tx: unknown) => Promise<T>,
 ): Promise<T> {
-  const jobs: Job[] = [];
+  const waiting: Deferred = { jobs: [], events: [] };
   const result = await core.store.transaction(async (tx) => {
-    if (isHandle(tx)) deferred.set(tx, jobs);
+    const transaction = { core, ended: false };
+    if (isHandle(tx)) deferred.set(tx, waiting);
     try {
-      return await work(tx);
+      return await open.run(transaction, () => work(tx));
     } finally {
+      transaction.ended = true;
       if (isHandle(tx)) deferred.delete(tx);
     }
   });
-  await announce(core, jobs);
+  for (const event of waiting.events) core.events.emit("workflow", event);
+  await announce(core, waiting.jobs);
   return result;
 }
 
@@ -55,7 +74,13 @@ export async function announceIn(
   const real = jobs.filter((job) => job !== null);
   if (inline.getStore()) {
     if (real.length > 0) await core.queue.enqueue(real, { tx });
-  } else if (isHandle(tx)) deferred.get(tx)?.push(...real);
+  } else if (isHandle(tx)) deferred.get(tx)?.jobs.push(...real);
+}
+
+/** Tells of a workflow that was started or moved: now, after the commit, or not at all. */
+export function emitIn(core: Core, tx: unknown, event: WorkflowEvent): void {
+  if (tx === undefined) core.events.emit("workflow", event);
+  else if (isHandle(tx)) deferred.get(tx)?.events.push(event);
 }
 
 /** How long after its due time a row is looked at, by the queue's own word about lost jobs. */

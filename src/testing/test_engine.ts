@@ -58,12 +58,27 @@ export async function makeTestEngine(
   };
 }
 
-/** The store, and how many of its operations are under way: a fake clock waits for these. */
+/**
+ * The store, and how many of its operations are under way: a fake clock waits for these. While a
+ * body runs in a transaction it waits for none, because they may all be waiting for that body, and
+ * the body for the clock.
+ */
 function counted(store: StoreDriver): { store: StoreDriver; underWay(): number } {
   let count = 0;
+  let bodies = 0;
+  async function transaction<T>(work: (tx: unknown) => Promise<T>): Promise<T> {
+    return await store.transaction(async (tx) => {
+      bodies++;
+      try {
+        return await work(tx);
+      } finally {
+        bodies--;
+      }
+    });
+  }
   const counting = new Proxy(store, {
     get(target, name) {
-      const member = Reflect.get(target, name);
+      const member = name === "transaction" ? transaction : Reflect.get(target, name);
       if (typeof member !== "function") return member;
       return (...args: unknown[]): unknown => {
         const result: unknown = Reflect.apply(member, target, args);
@@ -75,5 +90,5 @@ function counted(store: StoreDriver): { store: StoreDriver; underWay(): number }
       };
     },
   });
-  return { store: counting, underWay: () => count };
+  return { store: counting, underWay: () => bodies > 0 ? 0 : count };
 }

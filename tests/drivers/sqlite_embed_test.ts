@@ -4,12 +4,10 @@ import { MIGRATIONS } from "../../drivers/sqlite/migrations.gen.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-Deno.test("MIG-01 the embedded migrations are those of the folders", async () => {
-  const generated = generatedFiles(ROOT);
-  assert.ok(generated.some(({ path }) => path === "drivers/sqlite/migrations.gen.ts"));
-  for (const { path, text } of generated) {
-    assert.equal(await Deno.readTextFile(ROOT + path), text, `${path} is stale`);
-  }
+Deno.test("MIG-01 the embedded migrations are those of the folder", async () => {
+  const path = "drivers/sqlite/migrations.gen.ts";
+  const generated = generatedFiles(ROOT).find((one) => one.path === path);
+  assert.equal(await Deno.readTextFile(ROOT + path), generated?.text, `${path} is stale`);
 });
 
 Deno.test("MIG-02 names are in order and checksums are of the raw text", async () => {

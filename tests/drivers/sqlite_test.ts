@@ -537,3 +537,95 @@ Deno.test("MIG-01 a path is given as text, as a file URL, or as a URL object", (
       await store.close();
     }
   }));
+
+Deno.test("HSK-29 who looks ahead of time is not kept from rows behind those that still wait", () =>
+  withMemory(async (store) => {
+    for (let at = 0; at < 9; at++) {
+      const first = newExecution({ scheduledFor: after(1_000 + at) });
+      await start(store, { heroId: `early ${at}`, first });
+    }
+    // Its job may still come from a queue, so it wakes late, but it is due.
+    const graced = newExecution({ graceMs: 5_000 });
+    await start(store, { heroId: "due", first: graced });
+    const ahead = { ...CLAIM, limit: 2, before: after(10_000) };
+    const claims = await store.claimDue(ahead);
+    assert.deepEqual(claims.map((one) => one.workflow.heroId), ["due"]);
+    assert.deepEqual(await store.claimDue({ ...ahead, limit: 0 }), []);
+    const all = await store.claimDue({ ...ahead, token: "t2", ignoreDue: true, limit: 50 });
+    assert.equal(all.length, 9);
+  }));
+
+Deno.test("EXE-13 an empty batch is an empty answer and no transaction", () =>
+  withMemory(async (store) => {
+    const beforeCommit = (): Promise<void> => Promise.reject(new Error("called"));
+    assert.deepEqual(await store.create([], { now: NOW, beforeCommit }), []);
+    assert.deepEqual(await store.finish([], { now: NOW, beforeCommit }), []);
+    assert.deepEqual(await store.claim([], CLAIM), []);
+    assert.deepEqual(await store.checkpoint([], { now: NOW, leaseMs: 1 }), []);
+    await store.noteJobIds([]);
+  }));
+
+Deno.test("BLK-15 commands and signals hand over the job of what they wake, inside the transaction", () =>
+  withMemory(async (store) => {
+    const parked = newExecution({ waitingFor: "approved", priority: 4 });
+    const { workflow, execution, job } = await start(store, { first: parked });
+    assert.equal(job, null);
+    const seen: string[][] = [];
+    const beforeCommit = (
+      _: DatabaseSync,
+      jobs: readonly { executionId: string }[],
+    ): Promise<void> => {
+      seen.push(jobs.map((one) => one.executionId));
+      return Promise.resolve();
+    };
+    const options = { now: NOW, beforeCommit };
+    await store.command(workflow.id, { kind: "pause" }, options);
+    const signal = { name: "approved", payload: null, idempotencyKey: "k", graceMs: 0 };
+    // A signal to a paused workflow is kept; the resume finds it.
+    await store.signal(workflow.id, signal, options);
+    await store.signal(workflow.id, signal, options);
+    await store.command(workflow.id, {
+      kind: "resume",
+      expected: "welcome",
+      fresh: null,
+      resumable: false,
+      graceMs: 0,
+    }, options);
+    assert.deepEqual(seen, [[], [], [], [execution?.id]]);
+    const other = await start(store, { heroId: "2", first: parked });
+    const sent = await store.signal(other.workflow.id, signal, options);
+    assert.deepEqual(sent.kind === "stored" && sent.job, {
+      executionId: other.execution?.id,
+      runAt: NOW,
+      queue: "default",
+      priority: 4,
+    });
+    assert.deepEqual(seen.at(-1), [other.execution?.id]);
+  }));
+
+Deno.test("U33 two connections that purge at once delete each workflow once", () =>
+  withStore(async (store, path) => {
+    const batch = Array.from(
+      { length: 60 },
+      (_, at) => newWorkflow({ heroId: String(at), name: `name ${at % 3}`, first: null }),
+    );
+    await store.create(batch, { now: NOW });
+    const other = sqliteStore(path);
+    const rounds = await Promise.all(
+      [store, other, store, other].map((one) => one.purge({ before: after(1), limit: 25 })),
+    );
+    assert.equal(rounds.reduce((sum, one) => sum + one.workflows, 0), 60);
+    assert.deepEqual(await store.counts(), []);
+    await other.close();
+  }));
+
+Deno.test("HSK-01 purging can be for some names, or for all but some", () =>
+  withMemory(async (store) => {
+    for (const name of ["a", "b", "c"]) await start(store, { name, first: null });
+    const before = after(1);
+    const one = await store.purge({ before, limit: 5, names: ["b", "b", "none"] });
+    assert.equal(one.workflows, 1);
+    assert.equal((await store.purge({ before, limit: 5, exceptNames: ["a"] })).workflows, 1);
+    assert.deepEqual((await store.counts()).map((row) => row.workflow), ["a"]);
+    assert.equal((await store.purge({ before, limit: 5, names: [] })).workflows, 0);
+  }));

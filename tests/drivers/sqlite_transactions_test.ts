@@ -333,3 +333,33 @@ Deno.test("closing a store that was never used opens nothing", () =>
     await sqliteStore(path).close();
     await assert.rejects(Deno.stat(path), Deno.errors.NotFound);
   }));
+
+Deno.test("EXE-02 a database in memory of the store's own is one connection: reads see what is open", async () => {
+  const store = sqliteStore(":memory:");
+  await store.migrate();
+  await assert.rejects(
+    store.transaction(async (tx) => {
+      const [created] = await store.create([newWorkflow()], { now: NOW, tx });
+      assert.equal((await store.get(made(created).workflow.id))?.state, "ready");
+      throw new Error("undo");
+    }),
+    /undo/,
+  );
+  assert.deepEqual(await store.list({}, { limit: 5 }), []);
+  await store.close();
+});
+
+Deno.test("BLK-09 a transaction that SQLite itself gave up on is reported as what broke it", () =>
+  withMemory(async (store, db) => {
+    const { page_count: pages } = db.prepare("PRAGMA page_count").get() as { page_count: number };
+    const batch = Array.from({ length: 200 }, (_, at) => newWorkflow({ heroId: String(at) }));
+    const failing = store.transaction(async (tx) => {
+      tx.prepare(`PRAGMA max_page_count = ${pages + 2}`).get();
+      await store.create(batch, { now: NOW, tx });
+    });
+    await assert.rejects(failing, { name: "StoreError", message: /disk is full/ });
+    assert.equal(db.isTransaction, false);
+    db.prepare("PRAGMA max_page_count = 100000").get();
+    await start(store);
+    assert.equal(rowCount(db, "pawl_workflows"), 1);
+  }));

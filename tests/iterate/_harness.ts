@@ -103,6 +103,7 @@ export async function execute(
       chain.requests.push(request);
       throw new Signal();
     },
+    isSignal: (thrown) => thrown instanceof Signal,
   };
   const created = createIter(deps);
   try {

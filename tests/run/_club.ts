@@ -1,52 +1,18 @@
-/**
- * A sports club: the heroes of several tests.
- */
+/** A club whose members are the heroes of tests. */
 
-import { hero, workflow, type WorkflowDefinition } from "../../mod.ts";
+import { hero, type HeroDefinition } from "../../mod.ts";
 
-/** A member of the club. */
+/** A member as the application knows it. */
 export interface Member {
-  readonly id: string;
-  readonly name: string;
+  /** Nothing to remind of. */
+  profileComplete: boolean;
+  /** Nothing to send to. */
+  accountClosed: boolean;
 }
 
-/** A sports club: its members, and how often each was looked up. */
-export function club(): {
-  members: Map<string, Member>;
-  loads: string[];
-  hero: ReturnType<typeof hero<Member>>;
-} {
-  const members = new Map([["ann", { id: "ann", name: "Ann" }], ["bo", { id: "bo", name: "Bo" }]]);
-  const loads: string[] = [];
-  return {
-    members,
-    loads,
-    hero: hero("Member", {
-      load(id) {
-        loads.push(id);
-        return Promise.resolve(members.get(id));
-      },
-      idOf: (member: Member) => member.id,
-    }),
-  };
-}
-
-/** A membership: a letter, and a year later the renewal; `letters` is what was sent. */
-export function membership(
-  heroes: ReturnType<typeof club>,
-  letters: string[],
-  name = "membership",
-): WorkflowDefinition<Member> {
-  return workflow({
-    name,
-    hero: heroes.hero,
-    steps: [
-      { name: "welcome", run: ({ hero }) => void letters.push(`Welcome, ${hero.name}`) },
-      {
-        name: "renew",
-        wait: "365 days",
-        run: ({ hero }) => void letters.push(`Dear ${hero.name}`),
-      },
-    ],
-  });
+/** A club with one member, and a definition of its members as heroes. */
+export function club(): { ann: Member; members: HeroDefinition<Member> } {
+  const ann: Member = { profileComplete: false, accountClosed: false };
+  const members = hero("Member", { load: (id: string) => id === "ann" ? ann : null });
+  return { ann, members };
 }

@@ -82,3 +82,11 @@ export async function startAndDeliver(
   const run = await engine.start(definition, hero === undefined ? {} : { hero });
   return { run, thrown: await deliver(engine, run) };
 }
+
+/** Rejects with the signal's reason once it is aborted. */
+export function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

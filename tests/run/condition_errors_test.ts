@@ -1,8 +1,14 @@
 /** Conditions that throw are handled like errors of the body, and the body never runs. */
 
 import assert from "node:assert/strict";
-import { policy, type Run, workflow } from "../../mod.ts";
-import type { ExceptionAction, Policy, WorkflowDefinition } from "../../mod.ts";
+import {
+  type ExceptionAction,
+  type Policy,
+  policy,
+  type Run,
+  workflow,
+  type WorkflowDefinition,
+} from "../../mod.ts";
 import { behaviour } from "../_engines.ts";
 import {
   current,

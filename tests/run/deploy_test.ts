@@ -57,7 +57,7 @@ behaviour(
 );
 
 behaviour(
-  "ORD-14 a workflow at a step that the code never had is paused there, never restarted",
+  "ORD-14 NEW-04 a workflow at a step that the code never had is paused there, never restarted",
   async ({ engine }) => {
     const ran: string[] = [];
     const old = hiring(["screen", "interview"], ran);

@@ -189,3 +189,24 @@ behaviour(
     assert.equal(queue.jobs.length, 3);
   },
 );
+
+behaviour(
+  "BLK-03 events of a transaction are told once it has committed, and never when it has not",
+  async (world) => {
+    const { engine } = await world.engine({ workflows, queue: recordingQueue() });
+    const told: string[] = [];
+    engine.events.on("workflow", ({ action }) => void told.push(action));
+    const failing = engine.transaction(async (tx) => {
+      await engine.start(shipping, { tx });
+      throw new Error("out of stock");
+    });
+    await assert.rejects(failing);
+    assert.deepEqual(told, []);
+    await engine.transaction(async (tx) => {
+      const run = await engine.start(shipping, { tx });
+      await run.pause({ tx });
+      assert.deepEqual(told, []);
+    });
+    assert.deepEqual(told, ["start", "pause"]);
+  },
+);

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
-import { policy, type StepContext, workflow } from "../../mod.ts";
 import { sqliteStore } from "../../drivers/sqlite/mod.ts";
+import { policy, type StepContext, workflow } from "../../mod.ts";
 import { performNextStep, testEngine } from "../../src/testing/mod.ts";
 import { behaviour } from "../_engines.ts";
 import { executionAt, startAndDeliver, storyOf } from "./_story.ts";
@@ -305,6 +305,39 @@ behaviour("EXC-34 a policy without a cap has one of 100", async ({ engine: open 
   assert.equal((await run.reload()).state, "paused");
   assert.equal((await run.history()).length, 101);
 });
+
+behaviour(
+  "EXC-24 EXC-27 whatever the order of failures, the budget is the smallest cap in a row",
+  async (world) => {
+    const events = fc.array(fc.constantFrom("busy", "broken", "again"), { maxLength: 12 });
+    const cap = fc.integer({ min: 1, max: 4 });
+    await fc.assert(
+      fc.asyncProperty(events, cap, cap, async (events, busyCap, brokenCap) => {
+        const definition = feed(
+          ({ attempt, reattempt }) => {
+            const event = events[attempt - 1];
+            if (event === "again") reattempt();
+            if (event !== undefined) throw event === "busy" ? new Busy(event) : new Broken(event);
+          },
+          [
+            policy("reattempt", { matching: Busy, maxReattempts: busyCap }),
+            policy("reattempt", { matching: Broken, maxReattempts: brokenCap }),
+          ],
+        );
+        const { engine, clock } = await world.engine({ workflows: [definition] });
+        const run = await engine.start(definition);
+        await clock.tick("1 minute");
+        await run.reload();
+        const failures = events.flatMap((event, at) => event === "again" ? [] : [at]);
+        const last = failures[Math.min(busyCap, brokenCap)];
+        const pulls = (await run.history()).filter((one) => one.stepName === "pull");
+        assert.equal(run.state, last === undefined ? "ready" : "paused");
+        assert.equal(pulls.length, last === undefined ? events.length + 1 : last + 1);
+      }),
+      { numRuns: 25 },
+    );
+  },
+);
 
 behaviour(
   "U37 a cap that a deploy lowers is compared with the history",

@@ -14,7 +14,7 @@ import {
 import { sqliteStore } from "../../drivers/sqlite/mod.ts";
 import { assertWorkflowState, performNextStep, speedrunWorkflow } from "../../src/testing/mod.ts";
 import { behaviour } from "../_engines.ts";
-import { club, type Member, membership } from "./_club.ts";
+import { club, type Member, membership } from "./_members.ts";
 import { recordingQueue } from "./_doubles.ts";
 
 behaviour(

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { hero, workflow } from "../../mod.ts";
 import { assertWorkflowState, performNextStep, speedrunWorkflow } from "../../src/testing/mod.ts";
 import { behaviour } from "../_engines.ts";
-import { club, type Member, membership } from "./_club.ts";
+import { club, type Member, membership } from "./_members.ts";
 
 behaviour(
   "HERO-01 the row holds the hero's type and id, and nobody is loaded before a step runs",

@@ -1,8 +1,13 @@
 /** The three hooks around a step, and what becomes of a hook that throws. */
 
 import assert from "node:assert/strict";
-import { type Hooks, StepConfigurationError, workflow } from "../../mod.ts";
-import type { StepContext, WorkflowDefinition } from "../../mod.ts";
+import {
+  type Hooks,
+  StepConfigurationError,
+  type StepContext,
+  workflow,
+  type WorkflowDefinition,
+} from "../../mod.ts";
 import { performNextStep, runIterations, speedrunWorkflow } from "../../src/testing/mod.ts";
 import { behaviour } from "../_engines.ts";
 import { current, executionAt, recordReports, startAndDeliver, storyOf } from "./_story.ts";

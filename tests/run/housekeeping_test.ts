@@ -101,7 +101,8 @@ behaviour("HSK-04 what has not ended is never deleted, whatever its age", async 
     name: "future",
     steps: [{ name: "later", wait: "400 days", run() {} }],
   });
-  const t = await engine({ workflows: [definition, future] });
+  // Heartbeats of a year would be millions: this lease outlives it.
+  const t = await engine({ workflows: [definition, future], leaseMs: 400 * 86_400_000 });
   const ready = await t.engine.start(future);
   const paused = await (await t.engine.start(definition)).pause();
   const performing = await t.engine.start(definition);

@@ -168,3 +168,15 @@ behaviour("HERO-03 a duplicate among starts of one moment fails alone", async ({
   assert.equal((results[2] as PromiseRejectedResult).reason.code, "duplicate_workflow");
   await engine.close();
 });
+
+Deno.test("BLK-11 members of a batch that may have been written are not sent again", async () => {
+  const sent: (readonly string[])[] = [];
+  const lost = new Error("the answer was lost");
+  const send = batched((items: readonly string[]) => {
+    sent.push(items);
+    return Promise.reject(lost);
+  }, { maxBatch: 10, maxInFlight: 1, mayRepeat: (error) => error !== lost });
+  const results = await Promise.allSettled([send("a"), send("b")]);
+  assert.deepEqual(sent, [["a", "b"]]);
+  for (const result of results) assert.equal((result as PromiseRejectedResult).reason, lost);
+});
