@@ -63,6 +63,7 @@ export type * from "./src/define/policy.ts";
 export type * from "./src/define/records.ts";
 export type * from "./src/define/types.ts";
 export type * from "./src/observe/events.ts";
+export type * from "./src/observe/tracing.ts";
 export type { ReportContext, ReportError } from "./src/run/core.ts";
 export type { CommandOptions, SignalOptions, SignalRecord } from "./src/run/commands.ts";
 export type { Engine } from "./src/run/engine.ts";

@@ -66,7 +66,7 @@ export interface Patience {
   wait(): Promise<boolean>;
 }
 
-const FIRST_WAIT_MS = 2;
+const FIRST_WAIT_MS = 10;
 const LONGEST_WAIT_MS = 100;
 
 /** Makes patience for so many milliseconds in all. */

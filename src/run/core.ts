@@ -7,6 +7,7 @@
 import type { Logger } from "../define/context.ts";
 import type { WorkflowDefinition } from "../define/definition.ts";
 import type { EventBus } from "../observe/events.ts";
+import type { Tracing } from "../observe/tracing.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { QueueDriver } from "../seams/queue.ts";
 import type { StoreDriver } from "../seams/store.ts";
@@ -83,6 +84,8 @@ export interface Core {
   readonly settings: Settings;
   /** Everything that happens. */
   readonly events: EventBus;
+  /** Spans of an OpenTelemetry tracer; null when nobody traces. */
+  readonly tracing: Tracing | null;
   /** The injected logger, made safe. */
   readonly log: Logger;
   /** The injected error reporter, made safe. */

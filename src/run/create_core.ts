@@ -9,6 +9,7 @@ import type { WorkflowDefinition } from "../define/definition.ts";
 import { StepConfigurationError, StoreError } from "../errors.ts";
 import { createEventBus } from "../observe/events.ts";
 import { silentLogger, taggedLogger } from "../observe/logging.ts";
+import { createTracing } from "../observe/tracing.ts";
 import { systemClock } from "../seams/clock.ts";
 import type { QueueDriver } from "../seams/queue.ts";
 import { jsonCodec } from "../state/codec.ts";
@@ -46,6 +47,7 @@ export function createCore(options: EngineOptions & { readonly queue: QueueDrive
     events: createEventBus((error, name) => {
       log.error(`A listener of "${name}" events threw; it is not reported again`, { error });
     }),
+    tracing: createTracing(options.tracer),
     log,
     report,
     workerId: `${crypto.randomUUID()}`,

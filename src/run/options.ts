@@ -9,6 +9,7 @@ import type { WorkflowDefinition } from "../define/definition.ts";
 import { type Duration, durationMs } from "../define/durations.ts";
 import { optionsObject } from "../define/options.ts";
 import { StepConfigurationError } from "../errors.ts";
+import type { Tracer } from "../observe/tracing.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { QueueDriver } from "../seams/queue.ts";
 import type { StoreDriver } from "../seams/store.ts";
@@ -69,6 +70,8 @@ export interface EngineOptions<Tx = unknown> {
   readonly housekeeping?: HousekeepingOptions | false;
   /** `{ cycle }`: enqueue only what is due within a cycle and leave the rest to `engine.cycle()`. */
   readonly scheduling?: "forward" | { readonly cycle: Duration };
+  /** An OpenTelemetry tracer; default: that of the global API, where one is registered. */
+  readonly tracer?: Tracer;
 }
 
 const KEYS = [
@@ -89,6 +92,7 @@ const KEYS = [
   "resumeDelay",
   "housekeeping",
   "scheduling",
+  "tracer",
 ] as const;
 
 const HOUSEKEEPING_KEYS = [

@@ -12,6 +12,7 @@
 import type { Logger } from "../define/context.ts";
 import { bareStep, stepNamed } from "../define/definition.ts";
 import { StepNotDefinedError } from "../errors.ts";
+import { markFailed } from "../observe/tracing.ts";
 import type { Claimed } from "../state/claim.ts";
 import { toError } from "../state/stored_error.ts";
 import {
@@ -77,14 +78,43 @@ export async function perform(
     if (step === null) return await undefinedStep(scope);
     // Its worker was stopped while the claim was on its way: nothing is begun any more.
     if (held.stopReason !== null) return await conclude(scope, SHUT_DOWN, options);
-    const prepared = await orAbandoned(scope, prepareStep(scope));
-    if (prepared.kind !== "ready") return await conclude(scope, prepared, options);
-    return step.transaction
-      ? await performInTransaction(scope, prepared, options)
-      : await conclude(scope, await orAbandoned(scope, runStep(scope, prepared)), options);
+    return await traced(scope, () => performStep(scope, options));
   } finally {
     held.release();
   }
+}
+
+async function performStep(scope: StepScope, options: PerformOptions): Promise<Performed> {
+  const prepared = await orAbandoned(scope, prepareStep(scope));
+  if (prepared.kind !== "ready") return await conclude(scope, prepared, options);
+  return scope.step.transaction
+    ? await performInTransaction(scope, prepared, options)
+    : await conclude(scope, await orAbandoned(scope, runStep(scope, prepared)), options);
+}
+
+/** Where somebody traces, an execution is a span in the trace of whoever started the workflow. */
+async function traced(scope: StepScope, work: () => Promise<Performed>): Promise<Performed> {
+  const { core, workflow, execution } = scope;
+  if (core.tracing === null) return await work();
+  const attributes = {
+    "pawl.workflow.name": workflow.name,
+    "pawl.workflow.id": workflow.id,
+    "pawl.step": execution.stepName,
+    "pawl.execution.id": execution.id,
+    "pawl.attempt": execution.attempt,
+  };
+  const name = `${workflow.name} ${execution.stepName}`;
+  return await core.tracing.span(
+    { name, traceparent: workflow.traceparent, attributes },
+    async (span) => {
+      const performed = await work();
+      if (performed.execution !== null) {
+        span.setAttribute("pawl.outcome", String(performed.execution.outcome));
+      }
+      if (performed.error !== null) markFailed(span, performed.error);
+      return performed;
+    },
+  );
 }
 
 /** Performs an execution and whatever follows it in the same slot; resolves to the first error. */

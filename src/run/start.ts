@@ -141,7 +141,7 @@ export async function newWorkflow(
     input,
     metadata,
     jobOptions: own,
-    traceparent: null,
+    traceparent: core.tracing?.startOf(definition.name) ?? null,
   };
   return { ...base, first: await firstExecution(core, definition, base, options) };
 }

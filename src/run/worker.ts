@@ -12,6 +12,8 @@
  * @module
  */
 
+import { optionsObject } from "../define/options.ts";
+import { StepConfigurationError } from "../errors.ts";
 import { wait } from "../seams/clock.ts";
 import type { Claimed } from "../state/claim.ts";
 import type { Job, NewExecution } from "../state/records.ts";
@@ -19,7 +21,7 @@ import type { Core } from "./core.ts";
 import { claimJobs } from "./deliver.ts";
 import { shutDown } from "./holdings.ts";
 import { housekeep } from "./housekeeping.ts";
-import { whole } from "./options.ts";
+import { positive, whole } from "./options.ts";
 import { perform } from "./perform.ts";
 import { scopeLogger } from "./step_scope.ts";
 
@@ -55,8 +57,7 @@ const DEFAULT_GRACE_MS = 10_000;
 
 /** Starts a worker. */
 export function createWorker(core: Core, options: WorkOptions = {}): Worker {
-  const concurrency = whole(options.concurrency ?? core.settings.concurrency, "concurrency");
-  const queues = options.queues === undefined ? undefined : [...options.queues];
+  const { concurrency, queues, graceMs } = checked(core, options);
   const stopping = new AbortController();
   const owner = {};
   const polls = core.queue.commit === "none";
@@ -207,7 +208,7 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
       changed();
       core.holdings.stopAll(owner, shutDown());
       const patience = new AbortController();
-      const over = wait(core.clock, options.graceMs ?? DEFAULT_GRACE_MS, patience.signal);
+      const over = wait(core.clock, graceMs, patience.signal);
       await Promise.race([idle(), over]);
       patience.abort();
       core.holdings.abandonAll(owner);
@@ -227,6 +228,32 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
     stopped,
     idle,
     [Symbol.asyncDispose]: stop,
+  };
+}
+
+const KEYS = ["concurrency", "queues", "signal", "graceMs"] as const;
+
+/** Checks the options of a worker and fills in the defaults. */
+function checked(core: Core, options: WorkOptions): {
+  readonly concurrency: number;
+  readonly queues: readonly string[] | undefined;
+  readonly graceMs: number;
+} {
+  optionsObject(options, KEYS, "work()");
+  const { queues, signal, graceMs = DEFAULT_GRACE_MS } = options;
+  const isName = (one: unknown): boolean => typeof one === "string" && one !== "";
+  if (
+    queues !== undefined && !(Array.isArray(queues) && queues.length > 0 && queues.every(isName))
+  ) {
+    throw new StepConfigurationError("Cannot serve these queues: pass a list of their names");
+  }
+  if (signal !== undefined && typeof signal?.addEventListener !== "function") {
+    throw new StepConfigurationError("Cannot use this signal: it must be an AbortSignal");
+  }
+  return {
+    concurrency: whole(options.concurrency ?? core.settings.concurrency, "concurrency"),
+    queues: queues === undefined ? undefined : [...queues],
+    graceMs: graceMs === 0 ? 0 : positive(graceMs, "graceMs"),
   };
 }
 

@@ -1,0 +1,125 @@
+/**
+ * What every store and every queue must do, as data: cases with a name and a proof, without any
+ * test framework. A driver runs them with the test runner it likes, in Deno or in Node.
+ *
+ * @example A store of your own, in Deno
+ * ```ts ignore
+ * import { registerStoreCases } from "@pawl/pawl/testing";
+ *
+ * registerStoreCases("mine", {
+ *   async database() {
+ *     const name = await createEmptyDatabase();
+ *     return { open: () => myStore(name), drop: () => dropDatabase(name) };
+ *   },
+ * }, (name, run, skip) => Deno.test({ name, fn: run, ignore: skip !== null }));
+ * ```
+ *
+ * @example The same in Node
+ * ```ts ignore
+ * import { test } from "node:test";
+ * registerStoreCases("mine", setup, (name, run, skip) => test(name, { skip: skip ?? false }, run));
+ * ```
+ *
+ * @module
+ */
+
+import type { StoreDriver } from "../seams/store.ts";
+import type { StoreCase, StoreCaseContext } from "./store_cases/_case.ts";
+import { checkpointCases } from "./store_cases/checkpoint.ts";
+import { claimCases } from "./store_cases/claim.ts";
+import { claimDueCases } from "./store_cases/claim_due.ts";
+import { createCases } from "./store_cases/create.ts";
+import { valueCases } from "./store_cases/values.ts";
+
+export type { StoreCase, StoreCaseContext } from "./store_cases/_case.ts";
+
+/** All cases of a store, by member of the seam. */
+export const storeCases: readonly StoreCase[] = [
+  ...createCases,
+  ...valueCases,
+  ...claimCases,
+  ...claimDueCases,
+  ...checkpointCases,
+];
+
+/** A case that a driver does not run, and why. */
+export interface Skip {
+  /** The case's name, in full. */
+  readonly name: string;
+  /** Why this driver need not or cannot pass it. */
+  readonly reason: string;
+}
+
+/** Hands a case to a test runner; `skip` is the reason to leave it out, or null. */
+export type Register = (name: string, run: () => Promise<void>, skip: string | null) => void;
+
+/** An empty database for one case. */
+export interface CaseDatabase {
+  /**
+   * Opens a store on it; called again, another connection to the same database. Where only one
+   * connection can see it, the same store may be answered each time.
+   */
+  open(): StoreDriver | Promise<StoreDriver>;
+  /** Runs a query on it; absent where the store has no SQL. */
+  query?: StoreCaseContext["query"];
+  /** Removes it, after its stores were closed. */
+  drop?(): void | Promise<void>;
+}
+
+/** The store that is to be tested. */
+export interface StoreUnderTest {
+  /** Makes an empty database for one case; it need not be migrated. */
+  database(): CaseDatabase | Promise<CaseDatabase>;
+  /** The cases to leave out. */
+  readonly skip?: readonly Skip[];
+}
+
+/** Hands every case of a store to a test runner, named `<prefix>: <case>`. */
+export function registerStoreCases(
+  prefix: string,
+  store: StoreUnderTest,
+  register: Register,
+): void {
+  registerAll(prefix, storeCases, store.skip ?? [], register, async (one) => {
+    await runStoreCase(one, await store.database());
+  });
+}
+
+/** Runs one case on an empty database, and closes and removes that whatever comes of it. */
+export async function runStoreCase(one: StoreCase, database: CaseDatabase): Promise<void> {
+  const opened = new Set<StoreDriver>();
+  const { query } = database;
+  try {
+    await one.run({
+      async open() {
+        const store = await database.open();
+        if (opened.size === 0) await store.migrate();
+        opened.add(store);
+        return store;
+      },
+      ...(query === undefined ? {} : { query }),
+    });
+  } finally {
+    for (const store of opened) await store.close();
+    await database.drop?.();
+  }
+}
+
+function registerAll<Case extends { readonly name: string }>(
+  prefix: string,
+  cases: readonly Case[],
+  skips: readonly Skip[],
+  register: Register,
+  run: (one: Case) => Promise<void>,
+): void {
+  const reasons = new Map(skips.map((skip) => [skip.name, skip.reason]));
+  for (const one of cases) {
+    register(`${prefix}: ${one.name}`, () => run(one), reasons.get(one.name) ?? null);
+    reasons.delete(one.name);
+  }
+  const [unknown] = reasons.keys();
+  if (unknown === undefined) return;
+  throw new TypeError(
+    `Cannot skip "${unknown}": there is no such case; correct or remove the skip`,
+  );
+}
