@@ -51,6 +51,7 @@ export { removedStep } from "./src/define/steps.ts";
 export { workflow } from "./src/define/workflow.ts";
 export * from "./src/errors.ts";
 export { systemClock } from "./src/seams/clock.ts";
+export { metrics } from "./src/observe/metrics.ts";
 export { jsonCodec } from "./src/state/codec.ts";
 
 export type * from "./src/define/backoff.ts";
@@ -63,6 +64,8 @@ export type * from "./src/define/policy.ts";
 export type * from "./src/define/records.ts";
 export type * from "./src/define/types.ts";
 export type * from "./src/observe/events.ts";
+export type { Gauges } from "./src/observe/gauges.ts";
+export type { Measurable, Metrics } from "./src/observe/metrics.ts";
 export type * from "./src/observe/tracing.ts";
 export type { ReportContext, ReportError } from "./src/run/core.ts";
 export type { CommandOptions, SignalOptions, SignalRecord } from "./src/run/commands.ts";

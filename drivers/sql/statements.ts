@@ -186,8 +186,9 @@ function updates({ dialect, tables, codec }: Ground): Updates {
       ]);
     },
     *announce(rows, now) {
-      const soonest = tell === undefined ? null : soonestOf(rows, now);
-      if (soonest !== null) yield* tell?.(soonest) ?? [];
+      if (tell === undefined) return;
+      const soonest = soonestOf(rows, now);
+      if (soonest !== null) yield* tell(soonest);
     },
     consumeSignals: writer(tables.signals, SIGNAL_FIELDS, ["consumed_by_id"]),
     *noteJobs(entries) {

@@ -35,22 +35,12 @@ export function sqliteClient(
     async write(plan, { tx, beforeCommit } = {}) {
       if (tx !== undefined) return await join(tx, plan, beforeCommit);
       const connection = database.writer() ?? await database.open();
-      return await inTurn(
-        connection.turns,
-        path,
-        patience(),
-        (left) =>
-          patiently(
-            connection,
-            path,
-            left,
-            "write to",
-            () =>
-              beforeCommit === undefined
-                ? inTransaction(connection, plan)
-                : inOpenTransaction(connection, plan, beforeCommit),
-          ),
-      );
+      const attempt = beforeCommit === undefined
+        ? () => inTransaction(connection, plan)
+        : () => inOpenTransaction(connection, plan, beforeCommit);
+      return await inTurn(connection.turns, path, patience(), async (left) => {
+        return await patiently(connection, path, left, "write to", attempt);
+      });
     },
     async read(plan, { tx } = {}) {
       const connection = tx !== undefined ? joined(tx) : database.writer() ?? await database.open();
@@ -198,14 +188,19 @@ async function patiently<T>(
 /** Carries what `beforeCommit` threw past whoever explains errors of the database. */
 class PassedOn extends Error {}
 
+/** What a plan only peeks at needs no lock: a poll that finds nothing due disturbs nobody. */
 function inTransaction<T>(connection: Connection, plan: () => Plan<T>): T {
-  connection.begin();
+  let begun = false;
   try {
-    const result = connection.drive(plan);
-    connection.run("COMMIT");
+    const result = connection.drive(plan, ({ peek }) => {
+      if (begun || peek) return;
+      connection.begin();
+      begun = true;
+    });
+    if (begun) connection.run("COMMIT");
     return result;
   } catch (error) {
-    connection.rollback();
+    if (begun) connection.rollback();
     throw error;
   }
 }

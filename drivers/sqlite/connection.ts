@@ -18,8 +18,8 @@ export interface Connection {
   readonly turns: Turns;
   /** Who, inside somebody else's transaction, may open a savepoint across an await. */
   readonly joins: Turns;
-  /** Runs a plan from its start to its end, without an await. */
-  drive<T>(plan: () => Plan<T>): T;
+  /** Runs a plan from its start to its end, without an await; `before` hears of each request. */
+  drive<T>(plan: () => Plan<T>, before?: (request: Request) => void): T;
   /** Runs one statement for its effect. */
   run(text: string): void;
   /** Whether a transaction is open. */
@@ -112,7 +112,11 @@ function connect(db: DatabaseSync): Connection {
     db,
     turns: createTurns(),
     joins: createTurns(),
-    drive: (plan) => drive(plan(), answer),
+    drive: (plan, before) =>
+      drive(plan(), (request) => {
+        before?.(request);
+        return answer(request);
+      }),
     run,
     isInTransaction,
     begin() {

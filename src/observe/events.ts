@@ -8,6 +8,7 @@
  */
 
 import type { ExecutionState, WorkflowState } from "../define/records.ts";
+import type { Gauges } from "./gauges.ts";
 
 /** What every event carries. */
 export interface EventBase {
@@ -138,6 +139,8 @@ export interface EventMap {
   error: ErrorEvent;
   /** Housekeeping ran. */
   housekeeping: HousekeepingEvent;
+  /** How all workflows stand, read at the end of housekeeping. */
+  gauges: Gauges;
 }
 
 /** Subscribing to events. */

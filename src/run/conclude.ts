@@ -10,6 +10,7 @@ import { CursorError } from "../errors.ts";
 import type { Claimed } from "../state/claim.ts";
 import { decide, type Handling, type Ruling, type StepResult, verdictOf } from "../state/decide.ts";
 import type { Finished, FinishResult, Verdict } from "../state/finish.ts";
+import { mergeMetadata } from "../state/metadata.ts";
 import type { ExecutionRow, NewExecution } from "../state/records.ts";
 import { storedError, toError } from "../state/stored_error.ts";
 import { announce, writeOptions } from "./announce.ts";
@@ -142,7 +143,13 @@ async function verdictFor(scope: StepScope, ruling: Ruling): Promise<Verdict> {
       error,
     });
     await core.report(error, reportContext(scope));
-    const paused: Ruling = { ...ruling, then: { to: "end", workflowState: "paused" } };
+    const { errorClass, message } = storedError(error);
+    const waitError = { step: following.name, class: errorClass, message };
+    const paused: Ruling = {
+      ...ruling,
+      metadata: mergeMetadata(ruling.metadata, { waitError }),
+      then: { to: "end", workflowState: "paused" },
+    };
     return verdictOf(paused, { stepName: following.name, next: null });
   }
 }

@@ -8,6 +8,7 @@ import type { Logger } from "../define/context.ts";
 import type { WorkflowDefinition } from "../define/definition.ts";
 import { InvalidInputError, WorkflowNotDefinedError } from "../errors.ts";
 import type { Events } from "../observe/events.ts";
+import type { Gauges } from "../observe/gauges.ts";
 import type { QueueDriver } from "../seams/queue.ts";
 import type { Count, MigrateOptions, MigrationReport, PresenceSql } from "../seams/store.ts";
 import type { Job } from "../state/records.ts";
@@ -15,6 +16,7 @@ import { enqueue } from "./announce.ts";
 import type { Core } from "./core.ts";
 import { createCore, register } from "./create_core.ts";
 import { claimJobs } from "./deliver.ts";
+import { readGauges } from "./gauges.ts";
 import { housekeep, type HousekeepingSummary } from "./housekeeping.ts";
 import { type ListFilter, listRuns, type RunPage } from "./list.ts";
 import type { EngineOptions } from "./options.ts";
@@ -60,6 +62,8 @@ export interface Engine extends AsyncDisposable {
   list(filter?: ListFilter): Promise<RunPage>;
   /** How many workflows of each definition are in each state. */
   counts(): Promise<Count[]>;
+  /** How all workflows stand: counts, paused shares, the oldest due and its lag. */
+  gauges(): Promise<Gauges>;
   /** The tombstones of a definition that ongoing workflows still point at; empty: they can go. */
   tombstones(definition: WorkflowDefinition): Promise<{ stepName: string; count: number }[]>;
   /** A correlated sub-query that is true for heroes that have such a workflow. */
@@ -122,6 +126,7 @@ export function buildEngine(options: EngineOptions & { readonly queue: QueueDriv
     },
     list: (filter) => listRuns(core, filter ?? {}),
     counts: () => core.store.counts(),
+    gauges: () => readGauges(core),
     tombstones: async (definition) => {
       const removed = new Set(
         definition.allSteps.filter((one) => one.removed).map((one) => one.name),

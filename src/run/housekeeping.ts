@@ -16,6 +16,7 @@ import { WorkflowNotDefinedError } from "../errors.ts";
 import type { Claimed } from "../state/claim.ts";
 import { toError } from "../state/stored_error.ts";
 import { type Core, elapsedMs } from "./core.ts";
+import { readGauges } from "./gauges.ts";
 import { whole } from "./options.ts";
 import { perform } from "./perform.ts";
 import { reportContext, scopeLogger } from "./step_scope.ts";
@@ -52,6 +53,7 @@ export async function housekeep(
     recoveredScheduled,
   };
   core.events.emit("housekeeping", { ...summary, durationMs: elapsedMs(core, startedAt) });
+  if (core.events.has("gauges")) core.events.emit("gauges", await readGauges(core));
   return summary;
 }
 

@@ -6,6 +6,7 @@ import {
   after,
   CLAIM,
   holdLock,
+  newExecution,
   newWorkflow,
   NOW,
   start,
@@ -237,4 +238,14 @@ Deno.test("P2 no statement asks the database for the time", () =>
       now.getTime(),
       now.getTime(),
     ]]);
+  }));
+
+Deno.test("U31 a poll that finds nothing due needs no lock", () =>
+  withStore(async (store, path) => {
+    await start(store, { first: newExecution({ scheduledFor: after(60_000) }) });
+    const holder = await holdLock(path);
+    assert.deepEqual(await store.claimDue({ ...CLAIM, limit: 5 }), []);
+    const claiming = store.claimDue({ ...CLAIM, now: after(60_000), limit: 5 });
+    await holder.release();
+    assert.equal((await claiming).length, 1);
   }));

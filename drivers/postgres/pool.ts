@@ -1,0 +1,171 @@
+/**
+ * Connections: from a pool that the store makes for a URL, or from one that the application has.
+ *
+ * A connection can die at any time, and `pg` tells so by an event that ends the process when nobody
+ * listens; so somebody always does. A connection that died, or of which nobody can say in what
+ * state it is, is destroyed when it is given back.
+ *
+ * @module
+ */
+
+// @ts-types="@types/pg"
+import pg from "pg";
+import { InvalidInputError, StoreError } from "../../src/errors.ts";
+import { DRIVER } from "./errors.ts";
+
+/** How a pool is made. */
+export interface PoolOptions {
+  /** How many connections it may hold. */
+  readonly maxConnections: number;
+}
+
+/** A connection that is in use. */
+export interface Taken {
+  /** The client. */
+  readonly client: pg.PoolClient;
+  /** Gives it back; with `destroy` it is closed and never used again. */
+  giveBack(destroy?: boolean): void;
+}
+
+/** Where connections come from. */
+export interface Connections {
+  /** Where the database is, without user and password, for messages. */
+  readonly place: string;
+  /** True once a connection was had: from then on a refused one is a passing trouble. */
+  readonly reached: boolean;
+  /** Takes a connection. */
+  take(): Promise<Taken>;
+  /** A client of its own beside the pool, to be connected and ended by whoever asked for it. */
+  extraClient(): pg.Client;
+  /** Closes the pool if it is the store's own. */
+  close(): Promise<void>;
+}
+
+/** How long a connection is waited for. */
+const CONNECT_MS = 10_000;
+
+/** The connections of a URL or of a pool of the application. */
+export function connectionsOf(source: string | URL | pg.Pool, options: PoolOptions): Connections {
+  if (typeof source === "string" || source instanceof URL) return own(configOf(source), options);
+  if (isPool(source)) return given(source);
+  throw new InvalidInputError(
+    "Cannot open the database: pass a URL such as postgres://user@host:5432/name, or a pg.Pool",
+  );
+}
+
+/** Whether a value is a pool of `pg`, of whatever copy of the package. */
+export function isPool(value: unknown): value is pg.Pool {
+  const { connect, totalCount } = (value ?? {}) as Partial<pg.Pool>;
+  return typeof connect === "function" && typeof totalCount === "number";
+}
+
+/** The settings for a URL; whatever is wrong with it, the message does not repeat it. */
+function configOf(url: string | URL): pg.PoolConfig {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    throw badUrl("it is not a URL");
+  }
+  if (parsed.protocol !== "postgres:" && parsed.protocol !== "postgresql:") {
+    throw badUrl(`its scheme is "${parsed.protocol.slice(0, -1)}"`);
+  }
+  if (!parsed.searchParams.has("application_name")) {
+    parsed.searchParams.set("application_name", "pawl");
+  }
+  return { connectionString: parsed.href, connectionTimeoutMillis: CONNECT_MS, keepAlive: true };
+}
+
+function badUrl(why: string): InvalidInputError {
+  return new InvalidInputError(
+    `Cannot use the database's URL: ${why}; ` +
+      `write it as postgres://user:password@host:5432/name`,
+  );
+}
+
+function own(config: pg.PoolConfig, options: PoolOptions): Connections {
+  const place = placeOf(config);
+  let pool: pg.Pool | null = null;
+  let closing: Promise<void> | null = null;
+
+  /** Made at the first use, so that a store that is never used needs no closing. */
+  function open(): pg.Pool {
+    if (closing !== null) {
+      throw new StoreError(DRIVER, `Cannot use ${place}: the store is closed; open a new one`);
+    }
+    if (pool === null) {
+      pool = new pg.Pool({ ...config, max: options.maxConnections });
+      pool.on("error", ignore);
+    }
+    return pool;
+  }
+
+  let reached = false;
+  return {
+    place,
+    get reached() {
+      return reached;
+    },
+    async take() {
+      const taken = await takeFrom(open());
+      reached = true;
+      return taken;
+    },
+    extraClient: () => new pg.Client(config),
+    close: () => closing ??= pool?.end() ?? Promise.resolve(),
+  };
+}
+
+function given(pool: pg.Pool): Connections {
+  // The application may listen as well; nobody must not.
+  pool.on("error", ignore);
+  const { options, Client } = pool as unknown as {
+    options: pg.PoolConfig;
+    Client: typeof pg.Client;
+  };
+  let reached = false;
+  return {
+    place: placeOf(options),
+    get reached() {
+      return reached || pool.totalCount > 0;
+    },
+    async take() {
+      const taken = await takeFrom(pool);
+      reached = true;
+      return taken;
+    },
+    extraClient: () => new Client({ ...options, keepAlive: true }),
+    close() {
+      pool.off("error", ignore);
+      return Promise.resolve();
+    },
+  };
+}
+
+/** A dead connection shows again at the next query on it; until then there is nothing to do. */
+function ignore(): void {}
+
+async function takeFrom(pool: pg.Pool): Promise<Taken> {
+  const client = await pool.connect();
+  let broken = false;
+  const noteError = (): void => {
+    broken = true;
+  };
+  client.on("error", noteError);
+  return {
+    client,
+    giveBack(destroy = false) {
+      // The pool listens again first, so that there is no moment in which nobody does.
+      client.release(destroy || broken);
+      client.off("error", noteError);
+    },
+  };
+}
+
+/** Host, port and database of a configuration. */
+function placeOf(config: pg.PoolConfig): string {
+  const { connectionParameters: at } = new pg.Client(config) as unknown as {
+    connectionParameters: { host: string; port: number; database: string };
+  };
+  return `${at.host}:${at.port}/${at.database}`;
+}

@@ -1,0 +1,329 @@
+/**
+ * Cases about the commands that let a workflow go on: resume, skip and place.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import {
+  after,
+  assertUnchanged,
+  claim,
+  claimOptions,
+  CLOSINGS,
+  command,
+  executionRow,
+  finish,
+  finished,
+  LEASE_MS,
+  newExecution,
+  resume,
+  send,
+  skip,
+  start,
+  startClaimed,
+  stored,
+  workflowRow,
+} from "./_builders.ts";
+import { type StoreCase, storeCase } from "./_case.ts";
+import { bring } from "./_situations.ts";
+
+const NOW = after(4_000);
+
+const resumeCases: readonly StoreCase[] = [
+  storeCase(
+    "EXT-05 AUD-08 a resume wakes the execution that was kept, for its own time",
+    async (store) => {
+      const due = after(60_000);
+      const first = newExecution({ scheduledFor: due, queue: "mail", priority: 4 });
+      const { workflowId, executionId } = await bring(store, "paused", { first });
+      const kept = await executionRow(store, executionId);
+      const resumed = await command(store, workflowId, resume({ graceMs: 500 }), { now: NOW });
+      const workflow = await workflowRow(store, workflowId);
+      assert.deepEqual(resumed.workflow, workflow);
+      assert.deepEqual([workflow.state, workflow.transitionedAt, workflow.updatedAt], [
+        "ready",
+        null,
+        NOW,
+      ]);
+      assert.deepEqual(resumed.job, { executionId, runAt: due, queue: "mail", priority: 4 });
+      assert.deepEqual(await store.history(workflowId, { limit: 10 }), [
+        { ...kept, wakeAt: after(60_500) },
+      ]);
+    },
+  ),
+
+  storeCase(
+    "EXT-06 an execution that became overdue keeps its time and is announced",
+    async (store) => {
+      const due = after(-60_000);
+      const first = newExecution({ scheduledFor: due });
+      const { workflowId, executionId } = await bring(store, "paused", { first });
+      const resumed = await command(store, workflowId, resume(), { now: NOW });
+      assert.deepEqual(resumed.job?.runAt, due);
+      assert.deepEqual((await executionRow(store, executionId)).wakeAt, due);
+      await claim(store, executionId, { now: NOW });
+    },
+  ),
+
+  storeCase(
+    "EXT-07 a resume after the job came schedules a new execution of the step",
+    async (store) => {
+      const { workflowId, executionId } = await bring(store, "paused");
+      await store.claim([executionId], claimOptions({ now: after(3_000) }));
+      const resumed = await command(store, workflowId, resume(), { now: NOW });
+      const [old, fresh] = await store.history(workflowId, { limit: 10 });
+      assert.equal(old?.state, "canceled");
+      assert.deepEqual([fresh?.seq, fresh?.stepName, fresh?.state], [2, "first", "scheduled"]);
+      assert.deepEqual(fresh?.scheduledFor, after(5_000));
+      assert.equal(resumed.job?.executionId, fresh?.id);
+      assert.deepEqual(resumed.job?.runAt, after(5_000));
+    },
+  ),
+
+  storeCase("EXT-08 pausing and resuming many times leaves one execution", async (store) => {
+    const { workflow, execution } = await start(store, {
+      first: newExecution({ scheduledFor: after(60_000) }),
+    });
+    for (let round = 0; round < 4; round++) {
+      await command(store, workflow.id, { kind: "pause" }, { now: after(round * 10) });
+      await command(store, workflow.id, resume(), { now: after(round * 10 + 5) });
+    }
+    assert.deepEqual(await store.history(workflow.id, { limit: 10 }), [execution]);
+  }),
+
+  storeCase("EXT-10 a resume after a failure runs the failed step again", async (store) => {
+    const { workflowId, executionId } = await bring(store, "paused after a failure");
+    const failed = await executionRow(store, executionId);
+    const resumed = await command(store, workflowId, resume(), { now: NOW });
+    const [before, fresh] = await store.history(workflowId, { limit: 10 });
+    assert.deepEqual(before, failed);
+    assert.equal(fresh?.stepName, "first");
+    assert.equal(fresh?.continuesFromId, null);
+    assert.deepEqual(JSON.parse(fresh?.metadata ?? "{}").previousError, {
+      class: "TypeError",
+      message: "It broke",
+    });
+    assert.equal(resumed.workflow.state, "ready");
+    assert.equal(resumed.workflow.nextStepName, "first");
+  }),
+
+  storeCase("EXT-10 a resumable step goes on from where it failed", async (store) => {
+    const claimed = await startClaimed(store);
+    const { id: executionId } = claimed.execution;
+    const beat = { executionId, token: "token-1", cursor: '{"at":4}' };
+    await store.checkpoint([beat], { now: after(500), leaseMs: LEASE_MS });
+    await finish(
+      store,
+      finished(claimed, {
+        closing: CLOSINGS.failure,
+        keepCursor: true,
+        workflowState: "paused",
+        nextStepName: "first",
+      }),
+    );
+    await command(store, claimed.workflow.id, resume({ resumable: true }), { now: NOW });
+    const active = await store.active(claimed.workflow.id);
+    assert.deepEqual([active?.cursor, active?.continuesFromId], ['{"at":4}', executionId]);
+  }),
+
+  storeCase("U16 a resume while the body still runs gives it back its workflow", async (store) => {
+    const { workflowId, executionId } = await bring(store, "paused while running");
+    const before = await executionRow(store, executionId);
+    const resumed = await command(store, workflowId, resume(), { now: NOW });
+    assert.equal(resumed.job, null);
+    const { state, currentStepName, transitionedAt } = resumed.workflow;
+    assert.deepEqual([state, currentStepName, transitionedAt], ["performing", "first", null]);
+    assert.deepEqual(await store.history(workflowId, { limit: 10 }), [before]);
+  }),
+
+  storeCase(
+    "a resume that was planned for another step is told that the workflow moved",
+    async (store) => {
+      const { workflowId } = await bring(store, "paused");
+      for (const expected of ["second", null]) {
+        const result = await assertUnchanged(
+          store,
+          workflowId,
+          () => store.command(workflowId, resume({ expected }), { now: NOW }),
+        );
+        assert.deepEqual(result, { kind: "moved" });
+      }
+    },
+  ),
+
+  storeCase(
+    "NEW-05 a resumed step that waits for a signal is not announced before it comes",
+    async (store) => {
+      const first = newExecution({ waitingFor: "approved" });
+      const { workflowId } = await bring(store, "paused", { first });
+      const resumed = await command(store, workflowId, resume(), { now: NOW });
+      assert.equal(resumed.job, null);
+      assert.equal((await store.active(workflowId))?.wakeAt, null);
+    },
+  ),
+
+  storeCase(
+    "NEW-07 a signal that came during the pause is matched by the resume",
+    async (store) => {
+      const first = newExecution({ waitingFor: "approved", waitUntil: after(90_000) });
+      const { workflowId, executionId } = await bring(store, "paused", { first });
+      await send(store, workflowId);
+      const resumed = await command(store, workflowId, resume({ graceMs: 7 }), { now: NOW });
+      assert.deepEqual(resumed.job?.runAt, first.scheduledFor);
+      assert.deepEqual((await executionRow(store, executionId)).wakeAt, after(7));
+      const claimed = await claim(store, executionId, { now: NOW });
+      assert.equal(JSON.parse(claimed.execution.metadata ?? "{}").event.name, "approved");
+    },
+  ),
+
+  storeCase("NEW-07 so it is when the resume schedules a new execution", async (store) => {
+    const { workflowId, executionId } = await bring(store, "paused");
+    await store.claim([executionId], claimOptions({ now: after(2_500) }));
+    await send(store, workflowId);
+    const fresh = newExecution({ waitingFor: "approved", scheduledFor: NOW });
+    const resumed = await command(store, workflowId, resume({ fresh }), { now: NOW });
+    assert.deepEqual(resumed.job?.runAt, NOW);
+    assert.deepEqual((await store.active(workflowId))?.wakeAt, NOW);
+  }),
+];
+
+const skipCases: readonly StoreCase[] = [
+  ...(["ready", "paused"] as const).map((situation) =>
+    storeCase(
+      `EXT-16 EXT-20 AUD-07 skip of a ${situation} workflow goes on with the next step`,
+      async (store) => {
+        const { workflowId, executionId } = await bring(store, situation);
+        const before = await executionRow(store, executionId);
+        const next = newExecution({ stepName: "second", scheduledFor: after(90_000), graceMs: 3 });
+        const skipped = await command(store, workflowId, skip(next), { now: NOW });
+        const [old, fresh] = await store.history(workflowId, { limit: 10 });
+        assert.deepEqual(old, {
+          ...before,
+          state: "skipped",
+          outcome: "skipped",
+          cause: "operator",
+          skippedAt: NOW,
+          finishedAt: NOW,
+          wakeAt: null,
+        });
+        assert.deepEqual([fresh?.stepName, fresh?.seq, fresh?.state], ["second", 2, "scheduled"]);
+        assert.deepEqual(fresh?.wakeAt, after(90_003));
+        assert.deepEqual([skipped.job?.executionId, skipped.job?.runAt], [
+          fresh?.id,
+          after(90_000),
+        ]);
+        const { state, nextStepName, transitionedAt } = skipped.workflow;
+        assert.deepEqual([state, nextStepName, transitionedAt], ["ready", "second", null]);
+        assert.deepEqual(await store.get(workflowId), skipped.workflow);
+      },
+    )
+  ),
+
+  storeCase("EXT-17 skip of the last step finishes the workflow", async (store) => {
+    const { workflowId, executionId } = await bring(store, "ready");
+    const skipped = await command(store, workflowId, skip(null), { now: NOW });
+    assert.equal(skipped.job, null);
+    const { state, nextStepName, transitionedAt } = skipped.workflow;
+    assert.deepEqual([state, nextStepName, transitionedAt], ["finished", null, NOW]);
+    assert.equal((await executionRow(store, executionId)).state, "skipped");
+    assert.equal(await store.active(workflowId), null);
+  }),
+
+  storeCase("EXT-18 each skip goes one step further, and the last one finishes", async (store) => {
+    const { workflowId } = await bring(store, "ready");
+    await command(store, workflowId, skip(newExecution({ stepName: "second" })));
+    await command(store, workflowId, skip(newExecution({ stepName: "third" }), "second"));
+    const last = await command(store, workflowId, skip(null, "third"));
+    assert.equal(last.workflow.state, "finished");
+    const history = await store.history(workflowId, { limit: 10 });
+    assert.deepEqual(history.map((row) => [row.stepName, row.state]), [
+      ["first", "skipped"],
+      ["second", "skipped"],
+      ["third", "skipped"],
+    ]);
+  }),
+
+  storeCase(
+    "EXT-19 skip after a failure goes on after the failed step, which stays failed",
+    async (store) => {
+      const { workflowId, executionId } = await bring(store, "paused after a failure");
+      const failed = await executionRow(store, executionId);
+      const next = newExecution({ stepName: "second", scheduledFor: NOW });
+      const skipped = await command(store, workflowId, skip(next), { now: NOW });
+      assert.deepEqual([skipped.workflow.state, skipped.workflow.nextStepName], [
+        "ready",
+        "second",
+      ]);
+      assert.deepEqual(await executionRow(store, executionId), failed);
+      assert.equal((await store.active(workflowId))?.stepName, "second");
+    },
+  ),
+
+  storeCase(
+    "a skip that was planned for another step is told that the workflow moved",
+    async (store) => {
+      const { workflowId } = await bring(store, "ready");
+      const result = await assertUnchanged(
+        store,
+        workflowId,
+        () => store.command(workflowId, skip(null, "second"), { now: NOW }),
+      );
+      assert.deepEqual(result, { kind: "moved" });
+    },
+  ),
+
+  storeCase("NEW-05 a skip to a step whose signal is there makes it due", async (store) => {
+    const { workflowId } = await bring(store, "ready");
+    await send(store, workflowId);
+    const next = newExecution({ stepName: "second", waitingFor: "approved", scheduledFor: NOW });
+    const skipped = await command(store, workflowId, skip(next), { now: NOW });
+    assert.deepEqual(skipped.job?.runAt, NOW);
+  }),
+];
+
+const placeCases: readonly StoreCase[] = [
+  ...(["ready", "paused"] as const).map((from) =>
+    storeCase(
+      `EXT-15 place of a ${from} workflow cancels what is scheduled and goes elsewhere`,
+      async (store) => {
+        const { workflowId, executionId } = await bring(store, from);
+        const next = newExecution({ stepName: "fifth", scheduledFor: NOW, queue: "mail" });
+        const placed = await command(store, workflowId, { kind: "place", from, next }, {
+          now: NOW,
+        });
+        const old = await executionRow(store, executionId);
+        assert.deepEqual([old.state, old.outcome, old.cause, old.finishedAt, old.wakeAt], [
+          "canceled",
+          "canceled",
+          "operator",
+          NOW,
+          null,
+        ]);
+        const active = await store.active(workflowId);
+        assert.deepEqual([active?.stepName, active?.queue, active?.seq], ["fifth", "mail", 2]);
+        assert.deepEqual(placed.job, {
+          executionId: active?.id,
+          runAt: NOW,
+          queue: "mail",
+          priority: 0,
+        });
+        const { state, nextStepName, transitionedAt } = placed.workflow;
+        assert.deepEqual([state, nextStepName, transitionedAt], ["ready", "fifth", null]);
+      },
+    )
+  ),
+
+  storeCase("EXT-15 place after a failure leaves the failure as it is", async (store) => {
+    const { workflowId, executionId } = await bring(store, "paused after a failure");
+    const before = await executionRow(store, executionId);
+    const next = newExecution({ stepName: "fifth", scheduledFor: NOW });
+    await command(store, workflowId, { kind: "place", from: "paused", next }, { now: NOW });
+    const rows = await stored(store, workflowId);
+    assert.deepEqual(rows.history[0], before);
+    assert.equal(rows.history.length, 2);
+  }),
+];
+
+/** The cases about the commands that let a workflow go on. */
+export const onwardCases: readonly StoreCase[] = [...resumeCases, ...skipCases, ...placeCases];

@@ -1,0 +1,355 @@
+/**
+ * Leases: heartbeats that keep a claim, workers that lose it to another, and commands from another
+ * process that reach a running body.
+ */
+
+import assert from "node:assert/strict";
+import { pollingQueue } from "../../drivers/queues/mod.ts";
+import {
+  createEngine,
+  type Engine,
+  type EngineOptions,
+  type LostEvent,
+  type StepInterruptedError,
+  type StoreDriver,
+  workflow,
+  type WorkflowDefinition,
+} from "../../mod.ts";
+import { assertWorkflowState, createFakeClock, type FakeClock } from "../../src/testing/mod.ts";
+import { behaviour } from "../_engines.ts";
+import { recordingLogger, storeWith } from "./_doubles.ts";
+import { createGate, type Gate, untilAborted } from "./_gate.ts";
+import { recordReports, storyOf } from "./_story.ts";
+
+/** A reactor that is watched: the first body stands at the gate, every later one is quick. */
+function watch(gate: Gate, signals: AbortSignal[]): WorkflowDefinition {
+  return workflow({
+    name: "watch",
+    steps: [{
+      name: "observe",
+      async run({ signal }) {
+        signals.push(signal);
+        if (signals.length === 1) await gate.pass();
+      },
+    }],
+  });
+}
+
+/** Two processes that share a store and the time. */
+interface TwoEngines extends AsyncDisposable {
+  readonly clock: FakeClock;
+  readonly store: StoreDriver;
+  readonly first: Engine;
+  readonly second: Engine;
+}
+
+/** Makes two engines on one store and one clock; `blocked` stands between the first and the store. */
+async function twoEngines(
+  store: StoreDriver,
+  workflows: readonly WorkflowDefinition[],
+  options: Partial<EngineOptions> = {},
+  blocked: (store: StoreDriver) => StoreDriver = (same) => same,
+): Promise<TwoEngines> {
+  await store.migrate();
+  const clock = createFakeClock();
+  const engineOn = (on: StoreDriver): Engine =>
+    createEngine({ store: on, clock, workflows, queue: pollingQueue(), ...options });
+  const keepOpen = storeWith(store, () => ({ close: () => Promise.resolve() }));
+  const first = engineOn(blocked(keepOpen));
+  const second = engineOn(keepOpen);
+  return {
+    clock,
+    store,
+    first,
+    second,
+    async [Symbol.asyncDispose]() {
+      await first.close();
+      await second.close();
+      await store.close();
+    },
+  };
+}
+
+function reasonOf(signal: AbortSignal | undefined): string | undefined {
+  return (signal?.reason as StepInterruptedError | undefined)?.reason;
+}
+
+for (const way of ["fails", "gets no answer"] as const) {
+  behaviour(
+    `P3 U2 when a heartbeat ${way} until the lease has ended, another worker takes over and the late result is dropped`,
+    async ({ store }) => {
+      const gate = createGate();
+      const signals: AbortSignal[] = [];
+      const definition = watch(gate, signals);
+      const hung = createGate();
+      await using two = await twoEngines(
+        store(),
+        [definition],
+        {},
+        (real) =>
+          storeWith(real, () => ({
+            checkpoint: () =>
+              way === "fails"
+                ? Promise.reject(new Error("no route to host"))
+                : hung.pass().then(() => ["lost"]),
+          })),
+      );
+      const lost: LostEvent[] = [];
+      two.first.events.on("lost", (event) => void lost.push(event));
+      const run = await two.first.start(definition);
+      const worker = two.first.work();
+      await gate.arrived;
+      await two.clock.tick(29_999);
+      assert.equal(signals[0]?.aborted, false, "until then the claim is its own");
+      await two.clock.tick(1);
+      assert.equal(reasonOf(signals[0]), "lost_lease");
+
+      await using other = two.second.work();
+      await other.idle();
+      await assertWorkflowState(run, "finished");
+      assert.deepEqual(await storyOf(run), [
+        "observe: completed/recovered (recovery)",
+        "observe: completed/success",
+      ]);
+      const before = [await two.store.get(run.id), await run.history()];
+      gate.open();
+      hung.open();
+      await worker.stop();
+      assert.deepEqual([await two.store.get(run.id), await run.history()], before);
+      assert.equal(lost.length, 1);
+      assert.equal(lost[0]?.executionId, (await run.history())[0]?.id);
+    },
+  );
+}
+
+behaviour(
+  "P3 a body that gives up because its claim was lost leaves no trace, no policy and no report",
+  async ({ store }) => {
+    const gate = createGate();
+    const reports = recordReports();
+    let policies = 0;
+    let runs = 0;
+    const definition = workflow({
+      name: "watch",
+      onException: () => void policies++,
+      steps: [{
+        name: "observe",
+        async run({ signal }) {
+          if (++runs > 1) return;
+          void gate.pass();
+          await untilAborted(signal).catch(() => Promise.reject(new Error("torn down")));
+        },
+      }],
+    });
+    const { reportError } = reports;
+    await using two = await twoEngines(
+      store(),
+      [definition],
+      { reportError },
+      (real) => storeWith(real, () => ({ checkpoint: () => Promise.reject(new Error("away")) })),
+    );
+    const run = await two.first.start(definition);
+    const worker = two.first.work();
+    await gate.arrived;
+    await two.clock.tick("30 seconds");
+    await worker.idle();
+    assert.deepEqual(await storyOf(run), [
+      "observe: completed/recovered (recovery)",
+      "observe: completed/success",
+    ]);
+    assert.equal((await run.history())[0]?.errorClass, null);
+    assert.deepEqual([reports.errors, policies], [[], 0]);
+    await worker.stop();
+  },
+);
+
+behaviour(
+  "P3 heartbeats renew the lease as long as the body runs, and end with it",
+  async ({ store }) => {
+    const gate = createGate();
+    const definition = watch(gate, []);
+    await using two = await twoEngines(store(), [definition]);
+    const run = await two.first.start(definition);
+    const worker = two.first.work();
+    await using other = two.second.work();
+    await gate.arrived;
+    const startedAt = two.clock.now();
+    const leases: number[] = [];
+    for (let beat = 1; beat <= 4; beat++) {
+      await two.clock.tick("10 seconds");
+      const active = await two.store.active(run.id);
+      leases.push((active?.leaseUntil?.getTime() ?? 0) - startedAt);
+      assert.deepEqual(active?.wakeAt, active?.leaseUntil);
+    }
+    assert.deepEqual(leases, [40_000, 50_000, 60_000, 70_000]);
+    gate.open();
+    await worker.idle();
+    assert.deepEqual(await storyOf(run), ["observe: completed/success"]);
+    await worker.stop();
+    await other.stop();
+    assert.equal(two.clock.timers, 0, "no heartbeat is left");
+  },
+);
+
+behaviour(
+  "P3 claims that begin at different times all keep their leases, however close the heartbeat is to the lease",
+  async ({ store }) => {
+    const gates = [createGate(), createGate(), createGate()];
+    const definition = workflow({
+      name: "watch",
+      steps: [{ name: "observe", run: ({ input }) => gates[Number(input)]?.pass() }],
+    });
+    const options = { leaseMs: 10_000, heartbeatMs: 8_000 };
+    await using two = await twoEngines(store(), [definition], options);
+    const worker = two.first.work();
+    await using _other = two.second.work({ queues: ["elsewhere"] });
+    const runs = [];
+    for (const [at, gate] of gates.entries()) {
+      runs.push(await two.first.start(definition, { input: at }));
+      await two.clock.tick("3 seconds");
+      await gate.arrived;
+    }
+    for (let second = 0; second < 60; second++) {
+      await two.clock.tick("1 second");
+      for (const run of runs) {
+        const { leaseUntil } = await two.store.active(run.id) ?? {};
+        assert.ok((leaseUntil?.getTime() ?? 0) > two.clock.now(), `after ${second} seconds`);
+      }
+    }
+    for (const gate of gates) gate.open();
+    await worker.idle();
+    for (const run of runs) assert.deepEqual(await storyOf(run), ["observe: completed/success"]);
+  },
+);
+
+behaviour(
+  "P3 a heartbeat that fails once is tried again before the lease ends",
+  async ({ store }) => {
+    const gate = createGate();
+    const signals: AbortSignal[] = [];
+    const definition = watch(gate, signals);
+    const logger = recordingLogger();
+    let failures = 2;
+    await using two = await twoEngines(
+      store(),
+      [definition],
+      { logger },
+      (real) =>
+        storeWith(real, () => ({
+          checkpoint: (batch, options) =>
+            failures-- > 0 ? Promise.reject(new Error("blip")) : real.checkpoint(batch, options),
+        })),
+    );
+    const run = await two.first.start(definition);
+    const worker = two.first.work();
+    await using _other = two.second.work();
+    await gate.arrived;
+    await two.clock.tick("2 minutes");
+    assert.equal(signals[0]?.aborted, false);
+    assert.equal(
+      logger.lines.filter(({ level }) => level === "warn").length,
+      2,
+    );
+    gate.open();
+    await worker.idle();
+    assert.deepEqual(await storyOf(run), ["observe: completed/success"]);
+    await worker.stop();
+  },
+);
+
+for (const [action, state] of [["pause", "paused"], ["cancel", "canceled"]] as const) {
+  behaviour(
+    `P9 a ${action} reaches the running body at once in its own process, and at the next heartbeat from another`,
+    async ({ store }) => {
+      const gates = [createGate(), createGate()];
+      const signals: AbortSignal[] = [];
+      const definition = workflow({
+        name: "watch",
+        steps: [{
+          name: "observe",
+          async run({ input, signal }) {
+            signals[Number(input)] = signal;
+            await gates[Number(input)]?.pass();
+          },
+        }],
+      });
+      await using two = await twoEngines(store(), [definition]);
+      const near = await two.first.start(definition, { input: 0 });
+      const far = await two.first.start(definition, { input: 1 });
+      const worker = two.first.work();
+      await Promise.all(gates.map((gate) => gate.arrived));
+      await near[action]();
+      assert.equal(reasonOf(signals[0]), state);
+      await (await two.second.find(far.id))?.[action]();
+      assert.equal((await far.reload()).state, state, "the row changes at once");
+      await two.clock.tick(9_999);
+      assert.equal(signals[1]?.aborted, false);
+      await two.clock.tick(1);
+      assert.equal(reasonOf(signals[1]), state);
+      for (const gate of gates) gate.open();
+      await worker.idle();
+      for (const run of [near, far]) {
+        const [story] = await storyOf(run);
+        const expected = action === "pause" ? "completed/success" : "canceled/canceled (operator)";
+        assert.equal(story, `observe: ${expected}`);
+      }
+      await worker.stop();
+    },
+  );
+}
+
+behaviour(
+  "P9 a pause from another process stops a resumable step at its next checkpoint, without a heartbeat",
+  async ({ store }) => {
+    const gate = createGate();
+    const seen: number[] = [];
+    const definition = workflow({
+      name: "watch",
+      steps: [{
+        name: "observe",
+        resumable: true,
+        async run({ iter }) {
+          await iter.over([0, 1, 2], async (hour) => {
+            seen.push(hour);
+            if (hour === 0) await gate.pass();
+          });
+        },
+      }],
+    });
+    await using two = await twoEngines(store(), [definition]);
+    const run = await two.first.start(definition);
+    const worker = two.first.work();
+    await gate.arrived;
+    await (await two.second.find(run.id))?.pause();
+    gate.open();
+    await worker.idle();
+    assert.deepEqual(seen, [0]);
+    assert.deepEqual(await storyOf(run), ["observe: completed/workflow_paused (operator)"]);
+    await worker.stop();
+  },
+);
+
+behaviour(
+  "P3 a dead worker's execution is taken over by the next look of any other worker",
+  async ({ store }) => {
+    const gate = createGate();
+    const signals: AbortSignal[] = [];
+    const definition = watch(gate, signals);
+    await using two = await twoEngines(store(), [definition], {}, (real) =>
+      storeWith(real, () => ({
+        checkpoint: () => new Promise<never>(() => {}),
+      })));
+    const run = await two.first.start(definition);
+    const worker = two.first.work();
+    await gate.arrived;
+    await using other = two.second.work();
+    await two.clock.tick(29_999);
+    await other.idle();
+    assert.deepEqual(await storyOf(run), ["observe: in_progress"]);
+    await two.clock.tick(251);
+    await other.idle();
+    await assertWorkflowState(run, "finished");
+    gate.open();
+    await worker.stop();
+  },
+);
