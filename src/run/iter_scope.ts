@@ -57,10 +57,20 @@ function copyOf(start: unknown, codec: StepScope["core"]["codec"]): unknown {
   return typeof start === "object" && start !== null ? codec.decode(codec.encode(start)) : start;
 }
 
+/**
+ * Whether this execution continues a walk. What it is linked to may also have been an attempt of the
+ * step when it was still a plain one: that one left neither a cursor nor the totals of a chain.
+ */
+function isResumed({ continuesFromId, cursor, metadata }: StepScope["execution"]): boolean {
+  if (continuesFromId === null) return false;
+  return cursor !== null || metadataOf(metadata).chain !== undefined;
+}
+
 /** Opens the iteration of one execution at a cursor. */
 export function openIteration(scope: StepScope, flow: Flow, cursor: unknown): OpenIteration {
   const { core, step, execution, held, log, interruption } = scope;
   const limited = interruption?.limits ?? true;
+  const resumed = isResumed(execution);
   let checkpoints = 0;
 
   async function save(update: CheckpointUpdate): Promise<void> {
@@ -90,8 +100,8 @@ export function openIteration(scope: StepScope, flow: Flow, cursor: unknown): Op
   const created = createIter({
     stepName: step.name,
     initialCursor: cursor,
-    resumed: execution.continuesFromId !== null,
-    firstOfChain: execution.continuesFromId === null,
+    resumed,
+    firstOfChain: !resumed,
     maxIterations: limited ? step.maxIterations : null,
     maxRuntimeMs: limited ? shorter(step.maxRuntimeMs, core.settings.maxRuntimeMs) : null,
     startedAtMs: execution.startedAt?.getTime() ?? core.clock.now(),
@@ -109,7 +119,7 @@ export function openIteration(scope: StepScope, flow: Flow, cursor: unknown): Op
     emit: (event) => emit(scope, event),
     listensToItems: () => core.events.has("iteration"),
   });
-  if (execution.continuesFromId !== null) {
+  if (resumed) {
     log.info(`Continuing ${created.iter}`, { continuesFromId: execution.continuesFromId });
   }
   return {

@@ -17,6 +17,7 @@ import { StepConfigurationError } from "../errors.ts";
 import { wait } from "../seams/clock.ts";
 import type { Claimed } from "../state/claim.ts";
 import type { Job, NewExecution } from "../state/records.ts";
+import { enqueue } from "./announce.ts";
 import type { Core } from "./core.ts";
 import { claimJobs } from "./deliver.ts";
 import { shutDown } from "./holdings.ts";
@@ -146,8 +147,10 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
   async function deliver(jobs: readonly Job[]): Promise<void> {
     if (jobs.length === 0) return await pump();
     const wanted = jobs.filter((job) => serves(job.queue));
-    for (let at = 0; at < wanted.length && !stopping.signal.aborted;) {
+    let at = 0;
+    while (at < wanted.length) {
       while (running >= concurrency && !stopping.signal.aborted) await change();
+      if (stopping.signal.aborted) break;
       const batch = wanted.slice(at, at + Math.max(1, concurrency - running));
       at += batch.length;
       claiming++;
@@ -160,6 +163,8 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
         changed();
       }
     }
+    // The queue takes a job for delivered now, so what was not begun must be told to it again.
+    await enqueue(core, wanted.slice(at));
   }
 
   /** Finds what nobody looks after; a polling queue does so with every look. */

@@ -7,6 +7,14 @@
 
 import { memoryStore } from "../../drivers/memory/mod.ts";
 import { inlineQueue } from "../../drivers/queues/inline.ts";
+import type { WorkflowDefinition } from "../define/definition.ts";
+import {
+  type Sweep,
+  sweepOn,
+  type SweepOptions,
+  type SweepReport,
+  type SweepSubject,
+} from "./crash_sweep.ts";
 import { makeTestEngine, type TestEngine, type TestEngineOptions } from "./test_engine.ts";
 
 export {
@@ -15,6 +23,14 @@ export {
   assertStepHasSuccessor,
   assertWorkflowState,
 } from "./assertions.ts";
+export type {
+  Frequency,
+  Sweep,
+  SweepOptions,
+  SweepReport,
+  SweepRun,
+  SweepSubject,
+} from "./crash_sweep.ts";
 export { createFakeClock, type FakeClock, type FakeClockOptions } from "./fake_clock.ts";
 export {
   interruptAfterStep,
@@ -38,4 +54,33 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     store: options.store ?? memoryStore(),
     queue: options.queue ?? inlineQueue({ deferred: true }),
   });
+}
+
+/**
+ * Runs a workflow once for every point at which its process could die or freeze, in memory and on a
+ * fake clock, and says how often each effect happened and whether the workflow always ended.
+ *
+ * @example Finding a step that charges twice
+ * ```ts
+ * import { workflow } from "@pawl/pawl";
+ * import { crashSweep } from "@pawl/pawl/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const report = await crashSweep((sweep) => {
+ *   const bank = sweep.watch("bank", { charge: () => Promise.resolve() });
+ *   const definition = workflow({
+ *     name: "payment",
+ *     steps: [{ name: "charge", run: () => bank.charge() }],
+ *   });
+ *   return { definition };
+ * });
+ * assert.equal(report.alwaysEnds, true);
+ * assert.equal(report.effects["bank.charge"]?.max, 2); // a crash between the charge and its commit
+ * ```
+ */
+export async function crashSweep(
+  subject: WorkflowDefinition | ((sweep: Sweep) => SweepSubject),
+  options: SweepOptions = {},
+): Promise<SweepReport> {
+  return await sweepOn(memoryStore, subject, options);
 }

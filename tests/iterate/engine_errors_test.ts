@@ -134,7 +134,7 @@ behaviour(
 );
 
 behaviour(
-  "RES-40 policies of the workflow apply to a resumable step, its handlers see how far it came",
+  "RES-40 policies and handlers of the workflow apply to a resumable step",
   async (world) => {
     const seen: unknown[] = [];
     const { run: body, done } = failingWalk(new Map([[4, 1]]));
@@ -358,6 +358,7 @@ behaviour(
   "U24 a plain step that is resumable now has no position to guess: it begins at the beginning",
   async (world) => {
     const done: number[] = [];
+    let starts = 0;
     const plain = workflow({
       name: "import",
       steps: [{ name: "rows", run: () => Promise.reject(new Error("too slow")) }],
@@ -367,13 +368,14 @@ behaviour(
     await assert.rejects(performNextStep(run), /too slow/);
     engine.register(
       importing(({ iter }) => {
-        assert.equal(iter.cursor, null);
-        return iter.over(range(3), (item) => void done.push(item));
+        assert.deepEqual([iter.cursor, iter.resumed], [null, false]);
+        const onStart = (): void => void starts++;
+        return iter.over(range(3), (item) => void done.push(item), { onStart });
       }),
       { replace: true },
     );
     await run.resume();
     await speedrunWorkflow(run);
-    assert.deepEqual([done, run.state], [range(3), "finished"]);
+    assert.deepEqual([done, starts, run.state], [range(3), 1, "finished"]);
   },
 );

@@ -271,6 +271,40 @@ behaviour(
 );
 
 behaviour(
+  "U16 a resumable step that was asked to stop before the resume goes on in a successor",
+  async ({ engine }) => {
+    const gate = createGate();
+    const shipped: number[] = [];
+    const definition = workflow({
+      name: "shipping",
+      steps: [{
+        name: "ship_all",
+        resumable: true,
+        async run({ iter }) {
+          await iter.over([0, 1], async (parcel) => {
+            shipped.push(parcel);
+            await gate.pass();
+          });
+        },
+      }],
+    });
+    const t = await engine({ workflows: [definition] });
+    const { run, handling } = await atTheGate(t, definition, gate);
+    await run.pause();
+    await run.resume();
+    gate.open();
+    await handling;
+    assert.deepEqual(await storyOf(run), [
+      "ship_all: completed/continued (interrupt)",
+      "ship_all: scheduled",
+    ]);
+    await t.clock.tick(0);
+    assert.deepEqual(shipped, [0, 1]);
+    await assertWorkflowState(run, "finished");
+  },
+);
+
+behaviour(
   "U17 a body that throws after a cancel: its error is stored and reported, the workflow stays canceled",
   async ({ engine }) => {
     const gate = createGate();

@@ -15,7 +15,7 @@ import {
 import { assertWorkflowState, performNextStep, speedrunWorkflow } from "../../src/testing/mod.ts";
 import { behaviour } from "../_engines.ts";
 import { recordingQueue } from "./_doubles.ts";
-import { current, storyOf } from "./_story.ts";
+import { storyOf } from "./_story.ts";
 
 const DAY_MS = 86_400_000;
 
