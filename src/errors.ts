@@ -274,19 +274,30 @@ export class StoredValueError extends PawlError {
   }
 }
 
-/** A body ran longer than its step's `timeout`. */
+/** A body ran longer than its step's `timeout`, or the signal it waits for did not come in time. */
 export class StepTimeoutError extends PawlError {
   /** The step's limit. */
   readonly timeoutMs: number;
 
-  /** Makes the error for one step. */
-  constructor(stepName: string, timeoutMs: number, options?: ErrorOptions) {
+  /** The signal that did not come; null when the body took too long. */
+  readonly signalName: string | null;
+
+  /** Makes the error for one step; `signalName` is the signal that did not come. */
+  constructor(
+    stepName: string,
+    timeoutMs: number,
+    options: ErrorOptions & { signalName?: string | null } = {},
+  ) {
+    const signalName = options.signalName ?? null;
     super(
       "step_timeout",
-      `Step "${stepName}" ran longer than its timeout of ${timeoutMs} ms`,
+      signalName === null
+        ? `Step "${stepName}" ran longer than its timeout of ${timeoutMs} ms`
+        : `Step "${stepName}" waited ${timeoutMs} ms for the signal "${signalName}", and it did not come`,
       options,
     );
     this.timeoutMs = timeoutMs;
+    this.signalName = signalName;
   }
 }
 

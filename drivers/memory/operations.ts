@@ -189,7 +189,8 @@ export function signalOne(desk: Desk, workflowId: string, signal: NewSignal): Si
   };
   rows.putSignal(row);
   if (settled.wake !== null) rows.putExecution(settled.wake);
-  return { kind: "stored", signal: row, job: settled.wake && jobOf(settled.wake, true) };
+  const job = settled.wake && jobOf(settled.wake, true);
+  return { kind: "stored", signal: row, job, state: dossier.workflow.state };
 }
 
 /** What a write has scheduled, and the job of it. */

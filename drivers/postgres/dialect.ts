@@ -61,9 +61,7 @@ function dialectFor(keyType: KeyType, options: DialectOptions): Dialect {
     asText: (expression) => `CAST(${expression} AS text) COLLATE "C"`,
     // As a number, because what a time looks like as text depends on the session.
     selected: ({ name, kind }, expression) =>
-      kind === "time"
-        ? `date_part('epoch', ${expression}) AS ${name}`
-        : `${expression} AS ${name}`,
+      kind === "time" ? `date_part('epoch', ${expression}) AS ${name}` : `${expression} AS ${name}`,
 
     insert: (table, columns) => insertAll(table, columns, types),
     insertUnlessTaken: (table, columns) => insertUnlessTaken(table, columns, types),
@@ -161,13 +159,27 @@ function timeText(time: Date): string {
 /** What stands before JSON text that jsonb cannot hold as what it is. */
 const WRAPPED = "pawl json: ";
 
+/** What needs no second look: most cursors are whole numbers. */
+const PLAIN_JSON = /^-?\d{1,15}$/;
+
 /**
- * JSON that names NUL or half a character is refused by jsonb, so it is stored as a string that
- * holds the text, and comes back as it was. The default codec never writes such a thing.
+ * JSON that names NUL or half a character is refused by jsonb, and so is what a codec of the
+ * application writes that is not JSON at all: such a text is stored as a string that holds it, and
+ * comes back as it was. The default codec never writes such a thing.
  */
 function wrapped(text: string): string {
-  const odd = /\\u(0000|d[89a-f])/i.test(text) || text.startsWith(`"${WRAPPED}`);
+  if (PLAIN_JSON.test(text)) return text;
+  const odd = /\\u(0000|d[89a-f])/i.test(text) || text.startsWith(`"${WRAPPED}`) || !isJson(text);
   return odd ? JSON.stringify(WRAPPED + text) : text;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function unwrapped(value: unknown): string {

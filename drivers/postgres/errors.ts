@@ -11,9 +11,20 @@ export const DRIVER = "postgres";
 
 /** Marks that a connection was lost while its COMMIT was under way. */
 export class InDoubtError extends Error {
-  /** Makes the error; `xid` is the transaction's number, and `cause` what broke the connection. */
-  constructor(readonly xid: string | null, cause: unknown) {
+  /** The transaction's number; null when it wrote nothing. */
+  readonly xid: string | null;
+  /** What the transaction came to, if it was committed; null when that was lost with the answer. */
+  readonly outcome: { readonly value: unknown } | null;
+
+  /** Makes the error; `cause` is what broke the connection. */
+  constructor(
+    xid: string | null,
+    cause: unknown,
+    outcome: { readonly value: unknown } | null = null,
+  ) {
     super("The connection was lost during COMMIT", { cause });
+    this.xid = xid;
+    this.outcome = outcome;
   }
 }
 
@@ -29,6 +40,11 @@ export class PassedOn extends Error {
 export function codeOf(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === "string" ? code : "";
+}
+
+/** Whether it is the server that said so, and not the client or the network. */
+export function isSaid(error: unknown): boolean {
+  return error instanceof Error && "severity" in error;
 }
 
 const NETWORK = new Set([
@@ -121,7 +137,7 @@ export function explained(error: unknown, action: string, place: string): unknow
     return new StoreError(DRIVER, `${what}: ${said}; ${advice}`, { cause: error });
   }
   // Errors of the server carry a severity; whatever else comes here is a bug or the caller's own.
-  return "severity" in error || code !== ""
+  return isSaid(error) || code !== ""
     ? new StoreError(DRIVER, `${what}: ${said}`, { cause: error })
     : error;
 }

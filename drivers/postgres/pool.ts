@@ -23,8 +23,10 @@ export interface PoolOptions {
 export interface Taken {
   /** The client. */
   readonly client: pg.PoolClient;
-  /** Gives it back; with `destroy` it is closed and never used again. */
-  giveBack(destroy?: boolean): void;
+  /** Says that nobody knows in what state it is: it is closed when it is given back. */
+  spoil(): void;
+  /** Gives it back. */
+  giveBack(): void;
 }
 
 /** Where connections come from. */
@@ -147,17 +149,18 @@ function ignore(): void {}
 
 async function takeFrom(pool: pg.Pool): Promise<Taken> {
   const client = await pool.connect();
-  let broken = false;
-  const noteError = (): void => {
-    broken = true;
+  let spoilt = false;
+  const spoil = (): void => {
+    spoilt = true;
   };
-  client.on("error", noteError);
+  client.on("error", spoil);
   return {
     client,
-    giveBack(destroy = false) {
+    spoil,
+    giveBack() {
       // The pool listens again first, so that there is no moment in which nobody does.
-      client.release(destroy || broken);
-      client.off("error", noteError);
+      client.release(spoilt);
+      client.off("error", spoil);
     },
   };
 }

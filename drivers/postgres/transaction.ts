@@ -22,9 +22,9 @@ import {
   requestsIn,
   type WriteScope,
 } from "../sql/client.ts";
-import { DRIVER, InDoubtError, isLost, PassedOn } from "./errors.ts";
-import { type Answer, type Ask, type Fly, isWired } from "./flight.ts";
-import { isPool } from "./pool.ts";
+import { DRIVER, InDoubtError, isForgotten, isLost, isSaid, PassedOn } from "./errors.ts";
+import type { Answer, Ask, Fly } from "./flight.ts";
+import { isPool, type Taken } from "./pool.ts";
 
 const BEGIN = ask("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
 const COMMIT = ask("COMMIT");
@@ -32,15 +32,9 @@ const ROLLBACK = ask("ROLLBACK");
 const SETTINGS = ask(
   "SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)",
 );
+/** The transaction's number, once it has written or locked something. */
 const XID = ask("SELECT txid_current_if_assigned() AS xid");
 const FORCED_XID = ask("SELECT txid_current() AS xid");
-
-const SAVEPOINT = ask("SAVEPOINT pawl_join");
-const RELEASE = ask("RELEASE SAVEPOINT pawl_join");
-const UNDO = [ask("ROLLBACK TO SAVEPOINT pawl_join"), RELEASE];
-const THEIR_SETTINGS = ask(
-  "SELECT current_setting('enable_seqscan') AS seqscan, current_setting('jit') AS jit",
-);
 
 function ask(text: string): Ask {
   return { text, params: [] };
@@ -51,8 +45,13 @@ function asksIn(flight: Request): Ask[] {
 }
 
 /** Runs a plan that only reads; each flight of it sees one state of the database. */
-export function runRead<T>(fly: Fly, client: ClientBase, plan: () => Plan<T>): Promise<T> {
-  return driveFlights(plan(), (flight) => fly(client, asksIn(flight)));
+export async function runRead<T>(fly: Fly, taken: Taken, plan: () => Plan<T>): Promise<T> {
+  try {
+    return await driveFlights(plan(), (flight) => fly(taken.client, asksIn(flight)));
+  } catch (error) {
+    if (isUnusableAfter(error)) taken.spoil();
+    throw error;
+  }
 }
 
 /**
@@ -62,11 +61,11 @@ export function runRead<T>(fly: Fly, client: ClientBase, plan: () => Plan<T>): P
  */
 export async function runWrite<T>(
   fly: Fly,
-  client: ClientBase,
+  taken: Taken,
   plan: () => Plan<T>,
-  scope: WriteScope<ClientBase, T>,
+  { beforeCommit, repeatable = false }: WriteScope<ClientBase, T>,
 ): Promise<T> {
-  const { beforeCommit, repeatable } = scope;
+  const { client } = taken;
   let begun = false;
   let committed = false;
   let xid: string | null = null;
@@ -76,38 +75,196 @@ export async function runWrite<T>(
     const asks = asksIn(flight);
     const isLast = flight.last === true && beforeCommit === undefined;
     // A flight that begins no transaction is one by itself.
-    const alone = !begun && (flight.peek === true || (isLast && repeatable === true));
+    const alone = !begun && (flight.peek === true || (isLast && repeatable));
     const before = begun ? [] : alone ? [SETTINGS] : [BEGIN, SETTINGS];
-    const commits = isLast && !alone && (xid !== null || repeatable === true);
+    // Without the transaction's number nobody could say what became of a COMMIT without an answer.
+    const commits = isLast && !alone && (xid !== null || repeatable);
     const asksXid = !alone && !commits && xid === null;
     const after = commits ? [COMMIT] : asksXid ? [XID] : [];
-    const answers = await (commits ? sendCommit : fly)(client, [...before, ...asks, ...after]);
     begun ||= !alone;
+    const sent = [...before, ...asks, ...after];
+    const answers = await (commits ? commit(sent) : fly(client, sent));
     committed = commits || (alone && isLast);
-    if (asksXid) xid = (answers.at(-1)?.rows[0]?.xid ?? null) as string | null;
+    if (asksXid) xid = xidIn(answers);
     return answers.slice(before.length, before.length + asks.length);
   }
 
   /** Once a COMMIT is on its way, only an answer tells what became of it. */
-  async function sendCommit(_: ClientBase, asks: readonly Ask[]): Promise<readonly Answer[]> {
+  async function commit(asks: readonly Ask[]): Promise<readonly Answer[]> {
     try {
       return mustCommit(await fly(client, asks));
     } catch (error) {
-      throw isLost(error) ? new InDoubtError(xid, error) : error;
+      throw isLost(error) && !repeatable ? new InDoubtError(xid, error) : error;
     }
   }
 
   try {
     const result = await driveFlights(plan(), send);
-    if (begun && beforeCommit !== undefined) await passingOn(() => beforeCommit(client, result));
-    if (begun && !committed) {
-      await sendCommit(client, [COMMIT]).catch((error) => {
-        throw error instanceof InDoubtError ? error.with(result) : error;
-      });
+    if (beforeCommit !== undefined) {
+      if (!begun) await fly(client, [BEGIN, SETTINGS]);
+      begun = true;
+      await passingOn(() => beforeCommit(client, result));
+      xid ??= xidIn(await fly(client, [XID]));
+    }
+    if (begun && !committed) await knowing(result, commit([COMMIT]));
+    return result;
+  } catch (error) {
+    if (begun && !committed) await rollBack(fly, taken, error);
+    else if (isUnusableAfter(error)) taken.spoil();
+    throw error;
+  }
+}
+
+/**
+ * Runs work in a transaction; what it throws comes wrapped in `PassedOn`.
+ *
+ * @throws {InDoubtError} When the connection was lost while the COMMIT was under way.
+ */
+export async function runWork<T>(
+  fly: Fly,
+  taken: Taken,
+  work: (tx: ClientBase) => Promise<T>,
+): Promise<T> {
+  const { client } = taken;
+  try {
+    const xid = xidIn(await fly(client, [BEGIN, FORCED_XID]));
+    let result: T;
+    try {
+      result = await work(client);
+    } catch (error) {
+      throw new PassedOn(error);
+    }
+    try {
+      mustCommit(await fly(client, [COMMIT]));
+    } catch (error) {
+      throw isLost(error) ? new InDoubtError(xid, error, { value: result }) : error;
     }
     return result;
   } catch (error) {
-    if (begun && !committed) await fly(client, [ROLLBACK]);
+    await rollBack(fly, taken, error);
     throw error;
   }
+}
+
+/** Whether nobody can say in what state the connection is after this error. */
+function isUnusableAfter(error: unknown): boolean {
+  return error instanceof InDoubtError || isLost(error) || isForgotten(error) ||
+    (error instanceof Error && /timeout/.test(error.message) && !isSaid(error));
+}
+
+async function rollBack(fly: Fly, taken: Taken, error: unknown): Promise<void> {
+  if (isUnusableAfter(error)) return taken.spoil();
+  try {
+    await fly(taken.client, [ROLLBACK]);
+  } catch {
+    // The connection goes, and the transaction with it.
+    taken.spoil();
+  }
+}
+
+function xidIn(answers: readonly Answer[]): string | null {
+  return (answers.at(-1)?.rows[0]?.xid ?? null) as string | null;
+}
+
+/** A COMMIT of a transaction in which a statement has failed answers ROLLBACK, and is no error. */
+function mustCommit(answers: readonly Answer[]): readonly Answer[] {
+  if (answers.at(-1)?.command === "COMMIT") return answers;
+  throw new StoreError(
+    DRIVER,
+    "Cannot commit the transaction: a statement in it has failed, so all of it was rolled back; " +
+      "let the error of that statement through",
+  );
+}
+
+async function knowing<T>(result: T, committing: Promise<unknown>): Promise<void> {
+  try {
+    await committing;
+  } catch (error) {
+    if (!(error instanceof InDoubtError)) throw error;
+    throw new InDoubtError(error.xid, error.cause, { value: result });
+  }
+}
+
+async function passingOn(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw new PassedOn(error);
+  }
+}
+
+const SAVEPOINT = ask("SAVEPOINT pawl_join");
+const RELEASE = ask("RELEASE SAVEPOINT pawl_join");
+const UNDO = ask("ROLLBACK TO SAVEPOINT pawl_join");
+
+/** In a transaction of the caller the settings are put back: its own statements are none of ours. */
+const BORROWED = ask(
+  "SELECT set_config('pawl.seqscan', current_setting('enable_seqscan'), true), " +
+    "set_config('pawl.jit', current_setting('jit'), true), " +
+    "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)",
+);
+const RETURNED = ask(
+  "SELECT set_config('enable_seqscan', current_setting('pawl.seqscan'), true), " +
+    "set_config('jit', current_setting('pawl.jit'), true)",
+);
+
+/** Runs a plan inside the caller's transaction; a savepoint keeps a failure from leaving a half. */
+export function runJoined<T>(
+  fly: Fly,
+  tx: ClientBase,
+  plan: () => Plan<T>,
+  { beforeCommit }: WriteScope<ClientBase, T> = {},
+): Promise<T> {
+  mustBeClient(tx);
+  return inLine(tx, async (nested) => {
+    const opening = nested ? [SAVEPOINT] : [SAVEPOINT, BORROWED];
+    const closing = nested ? [RELEASE] : [RETURNED, RELEASE];
+    let opened = false;
+    let closed = false;
+
+    async function send(flight: Request): Promise<readonly Reply[]> {
+      const asks = asksIn(flight);
+      const before = opened ? [] : opening;
+      closed = flight.last === true && beforeCommit === undefined;
+      opened = true;
+      const answers = await fly(tx, [...before, ...asks, ...(closed ? closing : [])]);
+      return answers.slice(before.length, before.length + asks.length);
+    }
+
+    try {
+      const result = await driveFlights(plan(), send);
+      if (beforeCommit !== undefined) {
+        if (!opened) await fly(tx, opening);
+        opened = true;
+        await beforeCommit(tx, result);
+      }
+      if (opened && !closed) await fly(tx, closing);
+      return result;
+    } catch (error) {
+      // Where the savepoint is gone, so is the transaction, and its owner is told why.
+      if (opened) await fly(tx, [UNDO, RELEASE]).catch(() => {});
+      throw error;
+    }
+  });
+}
+
+function mustBeClient(tx: unknown): void {
+  const { query } = (tx ?? {}) as Partial<ClientBase>;
+  if (typeof query === "function" && !isPool(tx)) return;
+  throw new InvalidInputError(
+    "Cannot join the transaction: tx is not a client of pg; " +
+      "pass the client that began it, and not its pool",
+  );
+}
+
+const lines = new WeakMap<object, Promise<unknown>>();
+const inside = new AsyncLocalStorage<object>();
+
+/** Savepoints nest, so those of one transaction take turns, save for what happens inside of one. */
+function inLine<T>(tx: object, work: (nested: boolean) => Promise<T>): Promise<T> {
+  if (inside.getStore() === tx) return work(true);
+  const before = lines.get(tx) ?? Promise.resolve();
+  const mine = before.then(() => inside.run(tx, () => work(false)));
+  lines.set(tx, mine.catch(() => {}));
+  return mine;
 }

@@ -98,7 +98,7 @@ export function* signal(
     }),
   ]);
   const job = settled.wake === null ? null : jobOf(settled.wake, true);
-  return { kind: "stored", signal: kept, job };
+  return { kind: "stored", signal: kept, job, state: workflow.state };
 }
 
 function* knownSignal(sql: Sql, id: SqlScalar, key: string | null): Plan<SignalRow | null> {

@@ -97,9 +97,13 @@ export async function openStore(address: Address): Promise<StoreDriver> {
     }
   } catch (cause) {
     if (cause instanceof PawlError) throw cause;
-    throw new StoreError(kind, `Cannot load the driver: ${String(cause)}; is its client installed?`, {
-      cause,
-    });
+    throw new StoreError(
+      kind,
+      `Cannot load the driver: ${String(cause)}; is its client installed?`,
+      {
+        cause,
+      },
+    );
   }
 }
 
@@ -107,7 +111,8 @@ export async function openStore(address: Address): Promise<StoreDriver> {
 const CREDENTIALS = /\b([a-z][a-z0-9+.-]*:\/\/[^\s:@/?#"'`]*):[^\s/?#"'`]*@/gi;
 /** The same with a password that should have been escaped: everything up to the last `@`. */
 const LOOSE = /^([a-z][a-z0-9+.-]*:\/\/[^\s:@/?#]*):.*@/i;
-const SECRET_PARAMETERS = /([?&;](?:[a-z]*pass(?:word|wd|phrase)?|pwd|secret|token)=)[^&;#\s"'`]*/gi;
+const SECRET_PARAMETERS =
+  /([?&;](?:[a-z]*pass(?:word|wd|phrase)?|pwd|secret|token)=)[^&;#\s"'`]*/gi;
 
 /** A text without the passwords of the URLs in it. */
 export function masked(text: string): string {

@@ -1,11 +1,13 @@
 /**
- * A workflow's history as a drawing: one line per execution, waits and runs to scale.
+ * A workflow's history as a drawing: one line per attempt, waits and runs to scale. The chunks of a
+ * chain that went on without trouble are one line, each chunk with its own wait and run.
  *
  * @module
  */
 
 import type { ExecutionRecord, WorkflowRecord } from "../define/records.ts";
 import { duration, paint, type Palette, plainPalette } from "./style.ts";
+import { clean } from "./table.ts";
 
 /** How a timeline is drawn. */
 export interface TimelineOptions {
@@ -15,9 +17,16 @@ export interface TimelineOptions {
   readonly width?: number;
   /** How text is coloured; default: not at all. */
   readonly palette?: Palette;
+  /** How many lines at the most, the newest; default: all. */
+  readonly limit?: number;
+  /** Draw every chunk of a chain in a line of its own. */
+  readonly chunks?: boolean;
 }
 
 const DEFAULT_WIDTH = 36;
+
+/** One line: the chunks of a chain, or a single execution. */
+type Line = readonly [ExecutionRecord, ...ExecutionRecord[]];
 
 /** The mark of each way an execution can stand or end. */
 const MARKS: Readonly<Record<string, string>> = {
@@ -41,23 +50,48 @@ export function timeline(
 ): string {
   const palette = options.palette ?? plainPalette;
   const scale = scaleOf(workflow, history, options);
-  const nameWidth = Math.max(4, ...history.map((one) => label(one).length));
-  const lines = history.map((one) => {
-    const [mark, colour] = markOf(one);
+  const all = options.chunks ? history.map((one): Line => [one]) : joined(history);
+  const shown = all.slice(-(options.limit ?? all.length) || all.length);
+  const nameWidth = Math.max(4, ...shown.map(([first]) => label(first).length));
+  const lines = shown.map((line) => {
+    const [first] = line;
+    const last = line.at(-1) as ExecutionRecord;
+    const [mark, colour] = markOf(last);
     const cells = [
       paint(palette, colour, mark),
-      label(one).padEnd(nameWidth),
-      drawing(one, scale, palette),
-      tookOf(one, options.now).padStart(8),
-      paint(palette, colour, outcomeOf(one)),
+      label(first).padEnd(nameWidth),
+      drawing(line, scale, palette),
+      tookOf(line, options.now).padStart(8),
+      paint(palette, colour, outcomeOf(last, options.now)) + chunksOf(line, palette),
     ];
-    return [`  ${cells.join("  ")}`, ...details(one, palette)].join("\n");
+    return [`  ${cells.join("  ")}`, ...details(last, palette)].join("\n");
   });
-  return [heading(workflow, options, palette), ...lines].join("\n");
+  const hidden = all.length - shown.length;
+  const more = hidden === 0 ? [] : [paint(palette, "dim", `  … ${hidden} earlier lines`)];
+  return [heading(workflow, options, palette), ...more, ...lines].join("\n");
+}
+
+/** A chunk that its predecessor handed over to is drawn in the predecessor's line. */
+function joined(history: readonly ExecutionRecord[]): Line[] {
+  const lines: [ExecutionRecord, ...ExecutionRecord[]][] = [];
+  for (const one of history) {
+    const line = lines.at(-1);
+    const before = line?.at(-1);
+    const goesOn = before?.outcome === "continued" && one.continuesFromId === before.id;
+    if (line !== undefined && goesOn) line.push(one);
+    else lines.push([one]);
+  }
+  return lines;
+}
+
+function chunksOf(line: Line, palette: Palette): string {
+  return line.length === 1 ? "" : paint(palette, "dim", ` · ${line.length} chunks`);
 }
 
 function heading(workflow: WorkflowRecord, { now }: TimelineOptions, palette: Palette): string {
-  const hero = workflow.heroType === null ? "" : ` · ${workflow.heroType} ${workflow.heroId}`;
+  const hero = workflow.heroType === null
+    ? ""
+    : ` · ${clean(`${workflow.heroType} ${workflow.heroId}`)}`;
   const ended = workflow.state === "finished" || workflow.state === "canceled";
   const until = ended ? workflow.transitionedAt ?? now : now;
   const age = duration(until.getTime() - workflow.createdAt.getTime());
@@ -90,9 +124,16 @@ function markOf(one: ExecutionRecord): [string, keyof Palette] {
   return [mark, one.outcome === null ? "cyan" : "yellow"];
 }
 
-function outcomeOf(one: ExecutionRecord): string {
+function outcomeOf(one: ExecutionRecord, now: Date): string {
+  if (one.state === "scheduled") return expectationOf(one, now);
   const word = one.outcome ?? one.state;
   return one.cause === null ? word : `${word} (${one.cause.replaceAll("_", " ")})`;
+}
+
+function expectationOf({ waitingFor, scheduledFor }: ExecutionRecord, now: Date): string {
+  if (waitingFor !== null) return `waits for the signal "${clean(waitingFor)}"`;
+  const inMs = scheduledFor.getTime() - now.getTime();
+  return inMs > 0 ? `due in ${duration(inMs)}` : `due since ${duration(-inMs)}`;
 }
 
 function details(one: ExecutionRecord, palette: Palette): string[] {
@@ -108,7 +149,7 @@ function details(one: ExecutionRecord, palette: Palette): string[] {
 }
 
 function firstLine(text: string): string {
-  const line = text.split("\n", 1)[0] as string;
+  const line = clean(text.split("\n", 1)[0] as string);
   return line.length > 100 ? `${line.slice(0, 99)}…` : line;
 }
 
@@ -116,7 +157,7 @@ function firstLine(text: string): string {
 export function progressBar({ progress }: Pick<ExecutionRecord, "progress">): string {
   if (progress === null) return "";
   const { done, total, message } = progress;
-  const note = message === null ? "" : ` · ${message}`;
+  const note = message === null ? "" : ` · ${clean(message)}`;
   if (total === null || total <= 0) return `${done} done${note}`;
   const share = Math.min(1, done / total);
   const cells = Math.round(share * 20);
@@ -141,18 +182,24 @@ function scaleOf(
   return { from, until: Math.max(from + 1, ...ends), width, now: now.getTime() };
 }
 
-/** `░` while it waited for its time, `█` while its body ran, at least one cell each. */
-function drawing(one: ExecutionRecord, scale: Scale, palette: Palette): string {
-  const end = one.finishedAt?.getTime() ?? scale.now;
-  const start = one.startedAt?.getTime() ?? end;
-  const created = cellOf(one.createdAt.getTime(), scale);
-  const started = Math.max(created, cellOf(start, scale));
-  const ended = Math.max(started + (one.startedAt === null ? 0 : 1), cellOf(end, scale));
-  const [, colour] = markOf(one);
-  return " ".repeat(created) +
-    paint(palette, "dim", "░".repeat(started - created)) +
-    paint(palette, colour, "█".repeat(ended - started)) +
-    " ".repeat(Math.max(0, scale.width + 1 - ended));
+/** `░` while a chunk waited for its time, `█` while its body ran, at least one cell each. */
+function drawing(line: Line, scale: Scale, palette: Palette): string {
+  const cells: ("░" | "█")[] = [];
+  for (const one of line) {
+    const end = one.finishedAt?.getTime() ?? scale.now;
+    const start = one.startedAt?.getTime() ?? end;
+    const created = cellOf(one.createdAt.getTime(), scale);
+    const started = Math.max(created, cellOf(start, scale));
+    const ended = Math.max(started + (one.startedAt === null ? 0 : 1), cellOf(end, scale));
+    // What an earlier chunk has drawn stays: a run is never painted over by a wait.
+    for (let at = created; at < started; at++) cells[at] ??= "░";
+    for (let at = started; at < ended; at++) cells[at] = "█";
+  }
+  const [, colour] = markOf(line.at(-1) as ExecutionRecord);
+  const length = Math.max(scale.width + 1, cells.length);
+  const text = Array.from({ length }, (_, at) => cells[at] ?? " ").join("");
+  return text.replace(/░+/g, (run) => paint(palette, "dim", run))
+    .replace(/█+/g, (run) => paint(palette, colour, run));
 }
 
 function cellOf(at: number, { from, until, width }: Scale): number {
@@ -160,7 +207,12 @@ function cellOf(at: number, { from, until, width }: Scale): number {
   return Math.round(Math.min(1, Math.max(0, share)) * width);
 }
 
-function tookOf(one: ExecutionRecord, now: Date): string {
-  if (one.startedAt === null) return "";
-  return duration((one.finishedAt ?? now).getTime() - one.startedAt.getTime());
+/** How long the bodies of a line ran, without the waits between them. */
+function tookOf(line: Line, now: Date): string {
+  const begun = line.filter((one) => one.startedAt !== null);
+  if (begun.length === 0) return "";
+  const ms = begun.map(({ startedAt, finishedAt }) =>
+    (finishedAt ?? now).getTime() - (startedAt as Date).getTime()
+  );
+  return duration(ms.reduce((sum, one) => sum + one, 0));
 }

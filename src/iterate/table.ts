@@ -2,15 +2,18 @@
  * Rows of a table of the application, by key-set SQL.
  *
  * A page is asked for by the key of the row before it, never by an offset, so that the last page
- * costs as much as the first and rows that come and go do not shift the others. Where the client
- * gives a column as a `Date`, the key is taken from the column's text: a `Date` has milliseconds,
- * the database microseconds, and the difference would repeat rows.
+ * costs as much as the first and rows that come and go do not shift the others. The row with that
+ * very key comes along, and the database says which one it takes for it: if there are several, the
+ * key tells rows apart less well than it must (equal values, or texts that its collation takes for
+ * equal), and the others would be left out without a word. Where the client gives a column as a
+ * `Date`, the key is taken from the column's text: a `Date` has milliseconds, the database
+ * microseconds, and the difference would repeat rows.
  *
  * @module
  */
 
 import type { Key, RecordSource, Row, TableSource } from "../define/context.ts";
-import { InvalidInputError } from "../errors.ts";
+import { CursorError, InvalidInputError } from "../errors.ts";
 import { partsOf } from "./keys.ts";
 import { callable } from "./options.ts";
 import { condition } from "./where.ts";
@@ -39,7 +42,7 @@ export function tableRecords(source: TableSource): RecordSource<Row> {
         nullsArePossible = false;
       }
       const { sql, params } = pageStatement(table, { after, limit });
-      const rows = await source.query(sql, params);
+      const rows = withoutCursorRow(table, await source.query(sql, params)).slice(0, limit);
       for (const row of rows) keys.set(row, takeKey(table, row));
       return rows;
     },
@@ -84,49 +87,92 @@ export function describeTable(source: TableSource): Table {
   };
 }
 
-/** The statement for the page after a key, or for the first page. */
+/** The statement for the first page, or for the row with a key and the page after it. */
 export function pageStatement(
   table: Table,
   page: { readonly after: Key | null; readonly limit: number },
 ): Statement {
-  const params: unknown[] = [...table.where?.params ?? []];
-  const conditions = table.where === null ? [] : [`(${table.where.sql})`];
-  if (page.after !== null) conditions.push(afterKey(table, partsOf(page.after), params));
-  const where = conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`;
-  const sql = `SELECT ${table.selection} FROM ${table.name}${where} ` +
-    `ORDER BY ${table.quotedKeys.join(", ")} LIMIT ${page.limit}`;
+  const { where, quotedKeys } = table;
+  const order = `ORDER BY ${quotedKeys.join(", ")}`;
+  if (page.after === null) {
+    const condition = where === null ? "" : ` WHERE (${where.sql})`;
+    const sql = `SELECT ${table.selection} FROM ${table.name}${condition} ${order}`;
+    return { sql: `${sql} LIMIT ${page.limit}`, params: where?.params ?? [] };
+  }
+  const key = keyFor(table, page.after);
+  const { params, bind } = binding(table, key);
+  const same = quotedKeys.map((column, at) => `${column} = ${bind(at)}`).join(" AND ");
+  if (table.dialect !== "postgres") params.push(...where?.params ?? []);
+  const condition = where === null ? "" : `(${where.sql}) AND `;
+  const sql = `SELECT ${table.selection}, (${same}) AS ${SAME} FROM ${table.name} ` +
+    `WHERE ${condition}${fromKey(table, bind)} ${order} LIMIT ${page.limit + 1}`;
   return { sql, params };
 }
 
-/** Appends the key to the parameters and compares the columns with it, as one value. */
-function afterKey(table: Table, key: readonly unknown[], params: unknown[]): string {
-  const { dialect, quotedKeys: columns } = table;
-  if (key.length !== columns.length) {
-    throw new InvalidInputError(
-      `Cannot continue over ${table.name}: the cursor has ${key.length} columns, ` +
-        `the key has ${columns.length}`,
-    );
+/** Writes the parameter for a column of the key. */
+type Bind = (column: number) => string;
+
+/** On Postgres parameters have numbers, the condition's own first; elsewhere the order of the text counts. */
+function binding(
+  { dialect, where }: Table,
+  key: readonly unknown[],
+): { readonly params: unknown[]; readonly bind: Bind } {
+  if (dialect === "postgres") {
+    const before = where?.params ?? [];
+    return { params: [...before, ...key], bind: (column) => `$${before.length + column + 1}` };
   }
-  const bind = (value: unknown): string => {
-    params.push(value);
-    return dialect === "postgres" ? `$${params.length}` : "?";
+  const params: unknown[] = [];
+  return {
+    params,
+    bind(column): string {
+      params.push(key[column]);
+      return "?";
+    },
   };
-  if (columns.length === 1) return `${columns[0]} > ${bind(key[0])}`;
-  if (dialect !== "mysql") return `(${columns.join(", ")}) > (${key.map(bind).join(", ")})`;
-  // MySQL compares rows without using the index; the first column's range brings it in.
-  return `${columns[0]} >= ${bind(key[0])} AND ${expanded(columns, key, bind)}`;
 }
 
-/** `(a > ? OR (a = ? AND (b > ? OR ...)))`: a comparison of rows, spelt out. */
-function expanded(
-  columns: readonly string[],
-  key: readonly unknown[],
-  bind: (value: unknown) => string,
-): string {
-  const greater = `${columns[0]} > ${bind(key[0])}`;
-  if (columns.length === 1) return greater;
-  const equal = `${columns[0]} = ${bind(key[0])}`;
-  return `(${greater} OR (${equal} AND ${expanded(columns.slice(1), key.slice(1), bind)}))`;
+/** The column in which the database says whether a row's key is the one that was asked for. */
+const SAME = "pawl_same";
+
+function keyFor({ name, quotedKeys }: Table, after: Key): readonly unknown[] {
+  const key = partsOf(after);
+  if (key.length === quotedKeys.length) return key;
+  throw new InvalidInputError(
+    `Cannot continue over ${name}: the cursor has ${key.length} columns, ` +
+      `the key has ${quotedKeys.length}`,
+  );
+}
+
+/** Compares the columns with the key, as one value. */
+function fromKey({ dialect, quotedKeys: columns }: Table, bind: Bind): string {
+  if (columns.length === 1) return `${columns[0]} >= ${bind(0)}`;
+  if (dialect !== "mysql") {
+    return `(${columns.join(", ")}) >= (${columns.map((_, at) => bind(at)).join(", ")})`;
+  }
+  // MySQL compares rows without using the index; the first column's range brings it in.
+  return `${columns[0]} >= ${bind(0)} AND ${expanded(columns, 0, bind)}`;
+}
+
+/** `(a > ? OR (a = ? AND (b > ? OR ... z >= ?)))`: a comparison of rows, spelt out. */
+function expanded(columns: readonly string[], at: number, bind: Bind): string {
+  const column = columns[at];
+  if (at === columns.length - 1) return `${column} >= ${bind(at)}`;
+  const first = `${column} > ${bind(at)} OR (${column} = ${bind(at)}`;
+  return `(${first} AND ${expanded(columns, at + 1, bind)}))`;
+}
+
+/** The rows after the one with the cursor's key, which is there no more if it was deleted. */
+function withoutCursorRow(table: Table, rows: readonly Row[]): readonly Row[] {
+  const isSame = (row: Row): boolean => [true, 1, 1n, "1"].includes(row[SAME]);
+  const others = rows.filter((row) => !isSame(row));
+  if (rows.length - others.length > 1) {
+    throw new CursorError(
+      `Cannot continue over ${table.name}: to the database several rows have the cursor's key ` +
+        `(${table.quotedKeys.join(", ")}); add a column to the cursor that tells them apart`,
+    );
+  }
+  for (const row of others) delete row[SAME];
+  return others;
 }
 
 function nullProbe(table: Table): Statement {

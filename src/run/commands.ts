@@ -219,6 +219,12 @@ export async function sendSignal(
     case "known":
       return signalRecord(core, result.signal);
     case "stored":
+      emitIn(core, tx, {
+        workflowId: row.id,
+        workflowName: row.name,
+        action: "signal",
+        workflowState: result.state,
+      });
       await announceIn(core, tx, [result.job]);
       return signalRecord(core, result.signal);
   }

@@ -115,7 +115,10 @@ async function evaluate(scope: StepScope): Promise<Prepared> {
     if (step.skipIf !== null && await step.skipIf(context)) {
       return { kind: "precondition", action: "skip", why: "skip_if" };
     }
-    if (execution.waitingFor !== null) throw new StepTimeoutError(step.name, step.timeoutMs ?? 0);
+    if (execution.waitingFor !== null) {
+      const { waitingFor: signalName } = execution;
+      throw new StepTimeoutError(step.name, step.timeoutMs ?? 0, { signalName });
+    }
     mustPause = true;
     refuseMismatch(scope);
     return {

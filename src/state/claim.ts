@@ -26,7 +26,7 @@ export interface Claimed {
 /** What came of a claim. */
 export type Claim =
   | Claimed
-  /** Not due yet; `runAt` is when it is, null when only a signal can make it so. */
+  /** Not due yet; `runAt` is when it is, null when only a signal or a resume can make it so. */
   | { readonly kind: "early"; readonly runAt: Date | null }
   /** Somebody else has it, or it has ended. */
   | { readonly kind: "taken" }
@@ -71,8 +71,11 @@ export function judgeClaim(view: ClaimView, intent: ClaimIntent): Judgement {
   }
   if (execution.state !== "scheduled") return refuse({ kind: "taken" });
   if (workflow.state === "performing") return refuse({ kind: "taken" });
-  // A paused workflow keeps its execution for the resume: only a delivered job uses it up.
+  const due = dueAt(execution, signal !== null);
+  const early = due === null || due.getTime() > intent.now.getTime();
+  // A paused workflow keeps its execution for the resume: only a job that comes in time uses it up.
   if (workflow.state === "paused" && intent.takeOver) return refuse({ kind: "taken" });
+  if (workflow.state === "paused" && early) return refuse({ kind: "early", runAt: null });
   if (workflow.state !== "ready") {
     const closed = closeExecution(
       execution,
@@ -81,12 +84,9 @@ export function judgeClaim(view: ClaimView, intent: ClaimIntent): Judgement {
     );
     return { kind: "stop", execution: closed, state: workflow.state };
   }
-  const due = dueAt(execution, signal !== null);
   // Running ahead of time skips a wait, but it cannot stand in for a signal that has not come.
   const ahead = intent.ignoreDue === true && (execution.waitingFor === null || signal !== null);
-  if (due === null || (due.getTime() > intent.now.getTime() && !ahead)) {
-    return refuse({ kind: "early", runAt: due });
-  }
+  if (due === null || (early && !ahead)) return refuse({ kind: "early", runAt: due });
   return grant(view, intent);
 }
 

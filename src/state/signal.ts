@@ -47,6 +47,8 @@ export interface SignalRow {
 export type SignalResult =
   | {
     readonly kind: "stored";
+    /** The workflow's state, which a signal does not change. */
+    readonly state: WorkflowState;
     readonly signal: SignalRow;
     /** The job of the execution that it woke, to be announced; null when it woke none. */
     readonly job: Job | null;

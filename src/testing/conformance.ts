@@ -28,7 +28,21 @@ import type { StoreCase, StoreCaseContext } from "./store_cases/_case.ts";
 import { checkpointCases } from "./store_cases/checkpoint.ts";
 import { claimCases } from "./store_cases/claim.ts";
 import { claimDueCases } from "./store_cases/claim_due.ts";
+import { commandCases } from "./store_cases/command.ts";
 import { createCases } from "./store_cases/create.ts";
+import { finishCases } from "./store_cases/finish.ts";
+import { closingStoreCases } from "./store_cases/finish_closing.ts";
+import { disturbedCases } from "./store_cases/finish_disturbed.ts";
+import { heroCases } from "./store_cases/heroes.ts";
+import { leaseCases } from "./store_cases/leases.ts";
+import { listCases } from "./store_cases/lists.ts";
+import { purgeCases } from "./store_cases/purge.ts";
+import { raceCases } from "./store_cases/races.ts";
+import { readCases } from "./store_cases/reads.ts";
+import { resumeCases } from "./store_cases/resume.ts";
+import { signalCases } from "./store_cases/signal.ts";
+import { skipAndPlaceCases } from "./store_cases/skip.ts";
+import { transactionStoreCases } from "./store_cases/transactions.ts";
 import { valueCases } from "./store_cases/values.ts";
 
 export type { StoreCase, StoreCaseContext } from "./store_cases/_case.ts";
@@ -36,10 +50,24 @@ export type { StoreCase, StoreCaseContext } from "./store_cases/_case.ts";
 /** All cases of a store, by member of the seam. */
 export const storeCases: readonly StoreCase[] = [
   ...createCases,
+  ...heroCases,
   ...valueCases,
   ...claimCases,
   ...claimDueCases,
+  ...leaseCases,
   ...checkpointCases,
+  ...finishCases,
+  ...closingStoreCases,
+  ...disturbedCases,
+  ...commandCases,
+  ...resumeCases,
+  ...skipAndPlaceCases,
+  ...signalCases,
+  ...purgeCases,
+  ...readCases,
+  ...listCases,
+  ...transactionStoreCases,
+  ...raceCases,
 ];
 
 /** A case that a driver does not run, and why. */

@@ -242,6 +242,17 @@ behaviour(
   },
 );
 
+/** Three pairs that write down what becomes of them. */
+async function* tellingPairs(calls: string[]): AsyncGenerator<[number, number]> {
+  calls.push("opened");
+  try {
+    for (const item of range(3)) yield [item, item];
+    calls.push("exhausted");
+  } finally {
+    if (!calls.includes("exhausted")) calls.push("closed");
+  }
+}
+
 behaviour(
   "JIT-05 a source is closed with return() when its walk is interrupted, stopped or fails, not at its end",
   async (world) => {
@@ -253,17 +264,8 @@ behaviour(
     };
     for (const [end, expected] of Object.entries(ends)) {
       const calls: string[] = [];
-      async function* pairs(): AsyncGenerator<[number, number]> {
-        calls.push("opened");
-        try {
-          for (const item of range(3)) yield [item, item];
-          calls.push("exhausted");
-        } finally {
-          if (!calls.includes("exhausted")) calls.push("closed");
-        }
-      }
       const definition = importing(({ iter }) =>
-        iter.overPairs(pairs, (item) => {
+        iter.overPairs(() => tellingPairs(calls), (item) => {
           if (item !== 1 || end === "complete") return;
           if (end === "failed") throw new Error("no");
           if (end === "stopped") return iter.stop;

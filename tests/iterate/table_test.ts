@@ -50,7 +50,10 @@ Deno.test("RES-48 rows of a real table come in the order of the key, over any nu
   assert.deepEqual(done, Array.from({ length: 30 }, (_, i) => i + 1));
   assert.equal(chain.cursor, "30");
   assert.equal(orders.statements[0], 'SELECT * FROM "order" ORDER BY "id" LIMIT 4');
-  assert.equal(orders.statements[1], 'SELECT * FROM "order" WHERE "id" > ? ORDER BY "id" LIMIT 4');
+  assert.equal(
+    orders.statements[1],
+    'SELECT *, ("id" = ?) AS pawl_same FROM "order" WHERE "id" >= ? ORDER BY "id" LIMIT 5',
+  );
 });
 
 Deno.test("RES-50 JIT-24 JIT-25 other columns order the rows, the last one tells equal ones apart", async () => {
@@ -70,6 +73,24 @@ Deno.test("RES-50 a column with ties and no tie-breaker is an error, rows are no
     (error: unknown) =>
       error instanceof CursorError && /tells equal ones apart/.test(error.message),
   );
+});
+
+Deno.test("RES-50 U26 equal keys on both sides of a page's end are an error, rows are not left out", async () => {
+  for (const column of ["rank INTEGER", "rank TEXT COLLATE NOCASE"]) {
+    using orders = shop({ cursor: "rank", table: "ranked" });
+    orders.database.exec(`CREATE TABLE ranked (${column})`);
+    const values = column.includes("TEXT")
+      ? "('a'), ('b'), ('c'), ('d'), ('D')"
+      : "(1), (2), (3), (4), (4)";
+    orders.database.exec(`INSERT INTO ranked VALUES ${values}`);
+    const done: unknown[] = [];
+    await assert.rejects(
+      runChain(({ iter }) => iter.overRecords(orders, ({ rank }) => void done.push(rank))),
+      (error: unknown) =>
+        error instanceof CursorError && /several rows have the cursor's key/.test(error.message),
+    );
+    assert.equal(done.length, 4, "the page before was done");
+  }
 });
 
 Deno.test("RES-52 JIT-29 batches of a table with a condition", async () => {
@@ -131,24 +152,27 @@ Deno.test("each dialect compares and quotes in its own way", () => {
   const cursor = ["a", "b", "c"];
   const where = { sql: "x = ? AND (y = '?' OR z = ?)", params: [8, 9] };
   assert.deepEqual(pageOf({ cursor, where, columns: ["n"] }, [1, 2, 3]), [
-    `SELECT "n", "a", "b", "c" FROM "users" WHERE (x = ? AND (y = '?' OR z = ?)) ` +
-    `AND ("a", "b", "c") > (?, ?, ?) ORDER BY "a", "b", "c" LIMIT 10`,
-    [8, 9, 1, 2, 3],
+    `SELECT "n", "a", "b", "c", ("a" = ? AND "b" = ? AND "c" = ?) AS pawl_same FROM "users" ` +
+    `WHERE (x = ? AND (y = '?' OR z = ?)) ` +
+    `AND ("a", "b", "c") >= (?, ?, ?) ORDER BY "a", "b", "c" LIMIT 11`,
+    [1, 2, 3, 8, 9, 1, 2, 3],
   ]);
   assert.deepEqual(
     pageOf({ cursor: ["a", "b"], where, table: "app.users", dialect: "postgres" }, [1, 2]),
     [
-      'SELECT *, CAST("a" AS TEXT) AS pawl_key_0, CAST("b" AS TEXT) AS pawl_key_1 ' +
+      'SELECT *, CAST("a" AS TEXT) AS pawl_key_0, CAST("b" AS TEXT) AS pawl_key_1, ' +
+      '("a" = $3 AND "b" = $4) AS pawl_same ' +
       `FROM "app"."users" WHERE (x = $1 AND (y = '?' OR z = $2)) ` +
-      'AND ("a", "b") > ($3, $4) ORDER BY "a", "b" LIMIT 10',
+      'AND ("a", "b") >= ($3, $4) ORDER BY "a", "b" LIMIT 11',
       [8, 9, 1, 2],
     ],
   );
   assert.deepEqual(pageOf({ cursor: ["a", "b"], columns: ["a"], dialect: "mysql" }, [1, 2]), [
-    "SELECT `a`, `b`, CAST(`a` AS CHAR) AS pawl_key_0, CAST(`b` AS CHAR) AS pawl_key_1 " +
-    "FROM `users` WHERE `a` >= ? AND (`a` > ? OR (`a` = ? AND `b` > ?)) " +
-    "ORDER BY `a`, `b` LIMIT 10",
-    [1, 1, 1, 2],
+    "SELECT `a`, `b`, CAST(`a` AS CHAR) AS pawl_key_0, CAST(`b` AS CHAR) AS pawl_key_1, " +
+    "(`a` = ? AND `b` = ?) AS pawl_same " +
+    "FROM `users` WHERE `a` >= ? AND (`a` > ? OR (`a` = ? AND `b` >= ?)) " +
+    "ORDER BY `a`, `b` LIMIT 11",
+    [1, 2, 1, 1, 1, 2],
   ]);
 });
 
@@ -170,7 +194,7 @@ Deno.test("the spelt-out comparison finds the same rows as the comparison of row
 Deno.test("Postgres conditions may number their parameters", () => {
   const where = { sql: "x = $2 AND y = $1 AND z = $2", params: ["a", "b"] };
   const [sql, params] = pageOf({ where, dialect: "postgres", columns: ["id"] }, 7);
-  assert.match(sql, /WHERE \(x = \$2 AND y = \$1 AND z = \$2\) AND "id" > \$3 /);
+  assert.match(sql, /\("id" = \$3\).* WHERE \(x = \$2 AND y = \$1 AND z = \$2\) AND "id" >= \$3 /);
   assert.deepEqual(params, ["a", "b", 7]);
 });
 

@@ -7,6 +7,7 @@ import {
   type Job,
   type JobHandler,
   type QueueDriver,
+  type Run,
   workflow,
   type WorkflowDefinition,
 } from "../../mod.ts";
@@ -66,7 +67,7 @@ behaviour(
     const definition = parcels(gates, delivered);
     const queue = handOperatedQueue();
     const t = await engine({ workflows: [definition], queue });
-    const runs = [];
+    const runs: Run[] = [];
     for (const at of gates.keys()) runs.push(await t.engine.start(definition, { input: at }));
     await using worker = t.engine.work({ concurrency: 2 });
     let taken = false;

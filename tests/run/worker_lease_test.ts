@@ -10,6 +10,7 @@ import {
   type Engine,
   type EngineOptions,
   type LostEvent,
+  type Run,
   type StepInterruptedError,
   type StoreDriver,
   workflow,
@@ -203,7 +204,7 @@ behaviour(
     await using two = await twoEngines(store(), [definition], options);
     const worker = two.first.work();
     await using _other = two.second.work({ queues: ["elsewhere"] });
-    const runs = [];
+    const runs: Run[] = [];
     for (const [at, gate] of gates.entries()) {
       runs.push(await two.first.start(definition, { input: at }));
       await two.clock.tick("3 seconds");
@@ -219,6 +220,34 @@ behaviour(
     for (const gate of gates) gate.open();
     await worker.idle();
     for (const run of runs) assert.deepEqual(await storyOf(run), ["observe: completed/success"]);
+  },
+);
+
+behaviour(
+  "P3 a claim counts as lost when its lease ends, not a heartbeat later",
+  async ({ store }) => {
+    const gate = createGate();
+    const signals: AbortSignal[] = [];
+    const definition = watch(gate, signals);
+    const options = { leaseMs: 10_000, heartbeatMs: 8_000 };
+    await using two = await twoEngines(
+      store(),
+      [definition],
+      options,
+      (real) =>
+        storeWith(real, () => ({
+          checkpoint: () => Promise.reject(new Error("away")),
+        })),
+    );
+    await two.first.start(definition);
+    const worker = two.first.work({ concurrency: 1 });
+    await gate.arrived;
+    await two.clock.tick(9_999);
+    assert.equal(signals[0]?.aborted, false);
+    await two.clock.tick(1);
+    assert.equal(reasonOf(signals[0]), "lost_lease");
+    gate.open();
+    await worker.stop();
   },
 );
 

@@ -1,0 +1,87 @@
+/**
+ * The PostgreSQL store: workflows in the application's own database.
+ *
+ * @module
+ */
+
+// @ts-types="@types/pg"
+import type { ClientBase, Pool } from "pg";
+import { InvalidInputError } from "../../src/errors.ts";
+import type { StoreDriver } from "../../src/seams/store.ts";
+import { sqlStore } from "../sql/store.ts";
+import { postgresClient } from "./client.ts";
+import { postgresDialect } from "./dialect.ts";
+import { MIGRATIONS } from "./migrations.gen.ts";
+import { connectionsOf } from "./pool.ts";
+
+export type { StoreDriver } from "../../src/seams/store.ts";
+
+/** What `postgresStore` may be told. */
+export interface PostgresStoreOptions {
+  /**
+   * What the names of all tables and indexes begin with.
+   *
+   * @default {"pawl_"}
+   */
+  readonly tablePrefix?: string;
+  /** The schema of the tables; it is created when it is missing. Default: the connection's own. */
+  readonly schema?: string;
+  /**
+   * Whether statements are prepared once per connection. False is for connection poolers that mix
+   * up prepared statements in transaction mode (PgBouncer before 1.21).
+   *
+   * @default {true}
+   */
+  readonly preparedStatements?: boolean;
+  /**
+   * How many connections the store opens at the most when it is given a URL.
+   *
+   * @default {10}
+   */
+  readonly maxConnections?: number;
+  /**
+   * Whether processes tell each other of what they schedule (NOTIFY), and workers listen for it on
+   * a connection of their own. Without it they find it when they look the next time.
+   *
+   * @default {true}
+   */
+  readonly notify?: boolean;
+}
+
+/**
+ * Makes a store that keeps its tables in a PostgreSQL database.
+ *
+ * A URL is connected to at the first use, with a pool that `close()` ends. A pool that the
+ * application gives is used as it is and never ended. `tx` is a client of `pg` in a transaction
+ * that the caller began, so that a start commits together with the application's own writes.
+ *
+ * @param source A `postgres:` URL or a `pg.Pool`.
+ * @param options Names, schema, and how connections are used.
+ * @returns The store.
+ * @throws {InvalidInputError} When an argument is not one of these.
+ *
+ * @example A database of the application
+ * ```ts ignore
+ * const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
+ * const engine = createEngine({ store: postgresStore(pool), workflows: [onboarding] });
+ * await engine.migrate();
+ * ```
+ */
+export function postgresStore(
+  source: string | URL | Pool,
+  options: PostgresStoreOptions = {},
+): StoreDriver<ClientBase> {
+  const { maxConnections = 10, preparedStatements = true, notify = true } = options;
+  if (!Number.isSafeInteger(maxConnections) || maxConnections < 1) {
+    throw new InvalidInputError(
+      `Cannot use ${String(maxConnections)} as maxConnections: use a whole number of at least 1`,
+    );
+  }
+  const connections = connectionsOf(source, { maxConnections });
+  const client = postgresClient(connections, { preparedStatements });
+  return sqlStore(client, postgresDialect({ notify }), {
+    tablePrefix: options.tablePrefix,
+    schema: options.schema,
+    migrations: MIGRATIONS,
+  });
+}

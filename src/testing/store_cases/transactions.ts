@@ -1,0 +1,365 @@
+/**
+ * Cases about transactions: a write joins the caller's, jobs are announced inside, and whatever
+ * fails leaves nothing behind.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { setImmediate } from "node:timers";
+import type { StoreDriver, WriteOptions } from "../../seams/store.ts";
+import type { Job } from "../../state/records.ts";
+import {
+  after,
+  executionRow,
+  expectKind,
+  finished,
+  newExecution,
+  newSignal,
+  newWorkflow,
+  newWorkflows,
+  only,
+  resume,
+  send,
+  start,
+  startClaimed,
+  type Stored,
+  stored,
+  T0,
+} from "./_builders.ts";
+import { type StoreCase, storeCase } from "./_case.ts";
+import { bring } from "./_situations.ts";
+
+const NOW = after(5_000);
+
+/** A write that schedules or wakes one execution; it answers the job that says so. */
+type Write = (options: WriteOptions) => Promise<Job | null>;
+
+/** The members that join transactions, each with the rows it needs. */
+const WRITES: Readonly<Record<string, (store: StoreDriver) => Promise<Write>>> = {
+  create: (store) =>
+    Promise.resolve(async (options) => {
+      const fresh = newWorkflow({ heroId: "new" });
+      return expectKind(only(await store.create([fresh], options)), "created").job;
+    }),
+  finish: async (store) => {
+    const held = await startClaimed(store);
+    const next = newExecution({ stepName: "second", scheduledFor: after(6_000) });
+    return async (options) =>
+      expectKind(only(await store.finish([finished(held, { next })], options)), "done").job;
+  },
+  command: async (store) => {
+    const { workflowId } = await bring(store, "paused after a failure");
+    return async (options) =>
+      expectKind(await store.command(workflowId, resume(), options), "done").job;
+  },
+  signal: async (store) => {
+    const first = newExecution({ waitingFor: "approved" });
+    const { workflow } = await start(store, { first });
+    return async (options) =>
+      expectKind(await store.signal(workflow.id, newSignal(), options), "stored").job;
+  },
+};
+
+class Refusal extends Error {}
+
+/** Everything that is stored. */
+async function everything(store: StoreDriver): Promise<Stored[]> {
+  const rows = await store.list({}, { limit: 100 });
+  return await Promise.all(rows.map((row) => stored(store, row.id)));
+}
+
+/** Lets everything run that can run without anybody's help. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}
+
+/** A transaction that is rolled back after its work. */
+async function rolledBack(
+  store: StoreDriver,
+  work: (tx: unknown) => Promise<unknown>,
+): Promise<void> {
+  const refusal = new Refusal("No");
+  const open = store.transaction(async (tx) => {
+    await work(tx);
+    throw refusal;
+  });
+  await assert.rejects(open, (error) => error === refusal);
+}
+
+function joinCases(member: string): readonly StoreCase[] {
+  const prepare = WRITES[member] as NonNullable<typeof WRITES[string]>;
+  return [
+    storeCase(`BLK-02 ${member}() in a transaction is there once that commits`, async (store) => {
+      const write = await prepare(store);
+      const job = await store.transaction((tx) => write({ now: NOW, tx }));
+      assert.ok(job !== null);
+      const { state, wakeAt } = await executionRow(store, job.executionId);
+      assert.equal(state, "scheduled");
+      assert.notEqual(wakeAt, null);
+    }),
+
+    storeCase(
+      `BLK-03 ${member}() in a transaction vanishes when that is rolled back`,
+      async (store) => {
+        const write = await prepare(store);
+        const before = await everything(store);
+        await rolledBack(store, (tx) => write({ now: NOW, tx }));
+        assert.deepEqual(await everything(store), before);
+        assert.notEqual(await write({ now: NOW }), null, "it can be done again");
+      },
+    ),
+
+    storeCase(`BLK-09 ${member}() hands its job to beforeCommit`, async (store) => {
+      const write = await prepare(store);
+      const heard: Job[] = [];
+      const beforeCommit = (_: unknown, jobs: readonly Job[]): Promise<void> => {
+        heard.push(...jobs);
+        return Promise.resolve();
+      };
+      const job = await write({ now: NOW, beforeCommit });
+      assert.deepEqual(heard, [job]);
+    }),
+
+    storeCase(`BLK-09 ${member}() writes nothing when beforeCommit fails`, async (store) => {
+      const write = await prepare(store);
+      const before = await everything(store);
+      const refusal = new Refusal("No");
+      const beforeCommit = async (): Promise<void> => {
+        await turn();
+        throw refusal;
+      };
+      await assert.rejects(write({ now: NOW, beforeCommit }), (error) => error === refusal);
+      assert.deepEqual(await everything(store), before);
+      assert.notEqual(await write({ now: NOW }), null, "it can be done again");
+    }),
+
+    storeCase(
+      `BLK-09 ${member}() in a transaction hands its job to beforeCommit inside it`,
+      async (store) => {
+        const write = await prepare(store);
+        const before = await everything(store);
+        const heard: Job[] = [];
+        await rolledBack(store, async (tx) => {
+          const beforeCommit = async (inside: unknown, jobs: readonly Job[]): Promise<void> => {
+            assert.notEqual(inside, undefined);
+            await turn();
+            heard.push(...jobs);
+          };
+          const job = await write({ now: NOW, tx, beforeCommit });
+          assert.deepEqual(heard, [job], "it has been called when the write resolves");
+        });
+        assert.deepEqual(await everything(store), before);
+      },
+    ),
+
+    storeCase(
+      `${member}() whose beforeCommit fails takes only itself out of a transaction`,
+      async (store) => {
+        const write = await prepare(store);
+        const before = await everything(store);
+        const refusal = new Refusal("No");
+        const other = await store.transaction(async (tx) => {
+          const beforeCommit = (): Promise<void> => Promise.reject(refusal);
+          const failed = write({ now: NOW, tx, beforeCommit });
+          await assert.rejects(failed, (error) => error === refusal);
+          return await start(store, { name: "other" }, { now: NOW, tx });
+        });
+        const [newest, ...rest] = await everything(store);
+        assert.equal(newest?.workflow?.id, other.workflow.id);
+        assert.deepEqual(rest, before);
+      },
+    ),
+  ];
+}
+
+const jobCases: readonly StoreCase[] = [
+  storeCase("beforeCommit hears of the jobs of a batch in its order", async (store) => {
+    await start(store, { heroId: "2" });
+    const heard: Job[] = [];
+    const results = await store.create(
+      [
+        ...newWorkflows(3),
+        newWorkflow({ heroId: "parked", first: newExecution({ waitingFor: "approved" }) }),
+        newWorkflow({ heroId: "none", first: null }),
+        newWorkflow({ heroId: "last", first: newExecution({ queue: "mail" }) }),
+      ],
+      {
+        now: T0,
+        beforeCommit: (_, jobs) => {
+          heard.push(...jobs);
+          return Promise.resolve();
+        },
+      },
+    );
+    const jobs = results.flatMap((one) => one.kind === "created" && one.job ? [one.job] : []);
+    assert.equal(jobs.length, 3);
+    assert.deepEqual(heard, jobs);
+  }),
+
+  storeCase("beforeCommit hears of no job where none was scheduled", async (store) => {
+    const heard: Job[] = [];
+    const options = {
+      now: NOW,
+      beforeCommit: (_: unknown, jobs: readonly Job[]) => {
+        heard.push(...jobs);
+        return Promise.resolve();
+      },
+    };
+    const held = await startClaimed(store);
+    const { id } = held.workflow;
+    await store.create([newWorkflow()], options);
+    await store.finish([finished(held, { token: "stale", next: newExecution() })], options);
+    await store.signal(id, newSignal(), options);
+    await store.command(id, { kind: "pause" }, options);
+    await store.command(id, resume(), options);
+    const hold = { token: "token-2", leaseMs: 1_000, worker: "worker-1" };
+    await store.finish([finished(held, { next: newExecution({ hold }) })], options);
+    assert.deepEqual(heard, []);
+  }),
+
+  storeCase("what is written in beforeCommit commits together with the write", async (store) => {
+    const beforeCommit = async (tx: unknown): Promise<void> => {
+      await start(store, { heroId: "2" }, { now: NOW, tx });
+    };
+    await start(store, { heroId: "1" }, { now: NOW, beforeCommit });
+    assert.equal((await store.list({}, { limit: 10 })).length, 2);
+  }),
+
+  storeCase("what is written in beforeCommit vanishes together with the write", async (store) => {
+    const beforeCommit = async (tx: unknown): Promise<void> => {
+      await start(store, { heroId: "2" }, { now: NOW, tx });
+      throw new Refusal("No");
+    };
+    await assert.rejects(start(store, { heroId: "1" }, { now: NOW, beforeCommit }), Refusal);
+    assert.deepEqual(await store.list({}, { limit: 10 }), []);
+  }),
+];
+
+const transactionCases: readonly StoreCase[] = [
+  storeCase("a transaction answers what its work answers", async (store) => {
+    const answer = { any: "thing" };
+    assert.equal(await store.transaction(() => Promise.resolve(answer)), answer);
+  }),
+
+  storeCase(
+    "several writes of one transaction commit together, each seeing those before it",
+    async (store) => {
+      const id = await store.transaction(async (tx) => {
+        const { workflow } = await start(store, {}, { now: T0, tx });
+        const duplicate = only(await store.create([newWorkflow()], { now: T0, tx }));
+        assert.deepEqual(duplicate, { kind: "duplicate", existingId: workflow.id });
+        await send(store, workflow.id, {}, { now: T0, tx });
+        expectKind(await store.command(workflow.id, { kind: "cancel" }, { now: T0, tx }), "done");
+        assert.equal((await store.get(workflow.id, { tx }))?.state, "canceled");
+        await start(store, {}, { now: T0, tx });
+        return workflow.id;
+      });
+      const rows = await stored(store, id);
+      assert.equal(rows.workflow?.state, "canceled");
+      assert.deepEqual(rows.history.map((row) => row.state), ["canceled"]);
+      assert.equal(rows.signals.length, 1);
+      assert.equal((await store.list({}, { limit: 10 })).length, 2);
+    },
+  ),
+
+  storeCase("HERO-03 a duplicate does not spoil the transaction around it", async (store) => {
+    const { workflow } = await start(store);
+    await store.transaction(async (tx) => {
+      const results = await store.create(
+        [newWorkflow({ heroId: "2" }), newWorkflow(), newWorkflow({ heroId: "3" })],
+        { now: T0, tx },
+      );
+      assert.deepEqual(results.map((one) => one.kind), ["created", "duplicate", "created"]);
+      assert.equal(expectKind(results[1], "duplicate").existingId, workflow.id);
+      await start(store, { heroId: "4" }, { now: T0, tx });
+    });
+    assert.equal((await store.list({}, { limit: 10 })).length, 4);
+  }),
+
+  storeCase("HERO-03 a rollback gives the hero's slot back", async (store) => {
+    await rolledBack(store, (tx) => start(store, {}, { now: T0, tx }));
+    await start(store);
+  }),
+
+  storeCase("BLK-01 BLK-03 nobody else sees what is not committed", async (store, context) => {
+    const other = await context.open();
+    const outside: Promise<unknown>[] = [];
+    await rolledBack(store, async (tx) => {
+      const { workflow, execution } = await start(store, {}, { now: T0, tx });
+      assert.deepEqual(await store.get(workflow.id, { tx }), workflow);
+      for (const reader of [store, other]) {
+        outside.push(reader.get(workflow.id), reader.getExecution(execution.id));
+        outside.push(reader.active(workflow.id));
+      }
+      await turn();
+    });
+    for (const seen of await Promise.all(outside)) assert.equal(seen, null);
+  }),
+
+  storeCase("nobody else sees a write whose beforeCommit still runs", async (store, context) => {
+    const other = await context.open();
+    const outside: Promise<unknown>[] = [];
+    const beforeCommit = async (_: unknown, jobs: readonly Job[]): Promise<void> => {
+      for (const reader of [store, other]) {
+        outside.push(reader.getExecution(only(jobs).executionId));
+      }
+      await turn();
+      throw new Refusal("No");
+    };
+    await assert.rejects(start(store, {}, { now: T0, beforeCommit }), Refusal);
+    assert.deepEqual(await Promise.all(outside), [null, null]);
+  }),
+
+  storeCase("a write without tx is none of an open transaction's business", async (store) => {
+    let outside: ReturnType<typeof start> | undefined;
+    await rolledBack(store, async (tx) => {
+      await start(store, { heroId: "1" }, { now: T0, tx });
+      outside = start(store, { heroId: "2" });
+      await turn();
+      await start(store, { heroId: "3" }, { now: T0, tx });
+    });
+    const survivor = await outside;
+    const rows = await store.list({}, { limit: 10 });
+    assert.deepEqual(rows.map((row) => row.id), [survivor?.workflow.id]);
+  }),
+
+  storeCase("transactions that are asked for at once all commit", async (store) => {
+    const heroes = ["1", "2", "3", "4"];
+    await Promise.all(heroes.map((heroId) =>
+      store.transaction(async (tx) => {
+        await start(store, { heroId }, { now: T0, tx });
+        await turn();
+        await start(store, { heroId, name: "second" }, { now: T0, tx });
+      })
+    ));
+    assert.equal((await store.list({}, { limit: 20 })).length, 8);
+  }),
+
+  storeCase("writes that are made at once in one transaction all count", async (store) => {
+    const results = await store.transaction((tx) =>
+      Promise.all(
+        ["1", "1", "2"].map((heroId) => store.create([newWorkflow({ heroId })], { now: T0, tx })),
+      )
+    );
+    const kinds = results.map((one) => only(one).kind).sort();
+    assert.deepEqual(kinds, ["created", "created", "duplicate"]);
+    assert.equal((await store.list({}, { limit: 10 })).length, 2);
+  }),
+
+  storeCase("a store works on after a rollback", async (store) => {
+    for (let round = 0; round < 3; round++) {
+      await rolledBack(store, (tx) => start(store, {}, { now: T0, tx }));
+    }
+    const held = await startClaimed(store);
+    const results = await store.finish([finished(held)], { now: NOW });
+    assert.equal(only(results).kind, "done");
+  }),
+];
+
+/** The cases about transactions. */
+export const transactionStoreCases: readonly StoreCase[] = [
+  ...Object.keys(WRITES).flatMap(joinCases),
+  ...jobCases,
+  ...transactionCases,
+];

@@ -1,0 +1,63 @@
+/**
+ * A project of somebody who uses the package: made from the tarball that would be published.
+ */
+
+import { dirname, join } from "node:path";
+import { packPackage } from "../../tools/pack.ts";
+import { COMPILERS, installTools, npm, type Outcome, runProgram, type Runtime } from "./_tools.ts";
+
+/** The project, with everything installed. */
+export interface Project {
+  /** Its folder. */
+  readonly folder: string;
+  /** The package in there. */
+  readonly package: string;
+  /** Runs a file with a runtime, or its tests. */
+  run(runtime: Runtime, args: readonly string[], env?: Record<string, string>): Promise<Outcome>;
+  /** Runs a compiler. */
+  compile(compiler: string, args: readonly string[]): Promise<Outcome>;
+  /** Runs the program that the package brings, with a runtime. */
+  pawl(runtime: Runtime, args: readonly string[]): Promise<Outcome>;
+  /** Removes it. */
+  remove(): Promise<void>;
+}
+
+const HERE = new URL("./", import.meta.url);
+const FILES = ["conformance.mjs", "engine.mjs", "_worker.mjs", "every_entry.ts"];
+
+/** Packs, and installs what was packed as npm does for its users. */
+export async function makeProject(): Promise<Project> {
+  const tools = await installTools();
+  const folder = await Deno.makeTempDir({ dir: tools, prefix: "project_" });
+  try {
+    const tarball = await packPackage({ out: folder });
+    const dependencies = { "@pawl/pawl": `file:${tarball}` };
+    const text = JSON.stringify({ private: true, type: "module", dependencies });
+    await Deno.writeTextFile(join(folder, "package.json"), text);
+    await npm(folder, ["install", "--offline"]);
+    for (const file of FILES) await Deno.copyFile(new URL(file, HERE), join(folder, file));
+  } catch (error) {
+    await Deno.remove(folder, { recursive: true });
+    throw error;
+  }
+  const pathOf = ({ folder, program }: Runtime): string =>
+    join(tools, "node_modules", folder, "bin", program);
+  return {
+    folder,
+    package: join(folder, "node_modules/@pawl/pawl"),
+    run: (runtime, args, env = {}) =>
+      runProgram(pathOf(runtime), { args: [...args], cwd: folder, env }),
+    compile: (compiler, args) =>
+      runProgram(Deno.execPath(), {
+        args: ["run", "-A", join(tools, "node_modules", compiler, "bin/tsc"), ...args],
+        cwd: folder,
+      }),
+    pawl: (runtime, args) =>
+      runProgram(join(folder, "node_modules/.bin/pawl"), {
+        args: [...args],
+        cwd: folder,
+        env: { PATH: `${dirname(pathOf(runtime))}:${Deno.env.get("PATH")}`, NO_COLOR: "1" },
+      }),
+    remove: () => Deno.remove(folder, { recursive: true }),
+  };
+}
