@@ -22,6 +22,7 @@ export type PawlErrorCode =
   | "stored_value"
   | "step_timeout"
   | "step_interrupted"
+  | "recovery_limit"
   | "thrown_value"
   | "handler_failed"
   | "migration"
@@ -58,6 +59,7 @@ const NAMES: Readonly<Record<PawlErrorCode, string>> = {
   stored_value: "StoredValueError",
   step_timeout: "StepTimeoutError",
   step_interrupted: "StepInterruptedError",
+  recovery_limit: "RecoveryLimitError",
   thrown_value: "ThrownValueError",
   handler_failed: "ExceptionHandlerError",
   migration: "MigrationError",
@@ -313,6 +315,14 @@ export class StepInterruptedError extends PawlError {
   constructor(reason: InterruptReason, message: string, options?: ErrorOptions) {
     super("step_interrupted", message, options);
     this.reason = reason;
+  }
+}
+
+/** One worker after the other died while it ran a step; its workflow was paused. */
+export class RecoveryLimitError extends PawlError {
+  /** Makes the error; the message names the step. */
+  constructor(message: string, options?: ErrorOptions) {
+    super("recovery_limit", message, options);
   }
 }
 

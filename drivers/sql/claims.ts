@@ -169,9 +169,8 @@ function* oldest(sql: Sql, lanes: readonly BoundLane[], limit: number): Plan<Pai
 }
 
 /** Until when a lane is looked at: only a lease that has ended can be taken over. */
-function boundOf({ state }: Lane, { now, before, ignoreDue }: ClaimDueOptions): Date {
-  const bound = before ?? (ignoreDue ? FOREVER : now);
-  return state === "in_progress" && bound.getTime() > now.getTime() ? now : bound;
+function boundOf({ state }: Lane, { now, before = now }: ClaimDueOptions): Date {
+  return state === "in_progress" && before.getTime() > now.getTime() ? now : before;
 }
 
 function ascending(a: number, b: number): number {

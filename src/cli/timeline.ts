@@ -51,7 +51,7 @@ export function timeline(
   const palette = options.palette ?? plainPalette;
   const scale = scaleOf(workflow, history, options);
   const all = options.chunks ? history.map((one): Line => [one]) : joined(history);
-  const shown = all.slice(-(options.limit ?? all.length) || all.length);
+  const shown = options.limit === undefined ? all : all.slice(-options.limit);
   const nameWidth = Math.max(4, ...shown.map(([first]) => label(first).length));
   const lines = shown.map((line) => {
     const [first] = line;

@@ -82,7 +82,8 @@ function stalledBy({ ruling, result }: Settled): Error | null {
   return new CursorError(ruling.error.message);
 }
 
-async function reportAll(scope: StepScope, errors: readonly Error[]): Promise<void> {
+/** Tells the error reporter, and whoever listens. */
+export async function reportAll(scope: StepScope, errors: readonly Error[]): Promise<void> {
   for (const error of errors) {
     scope.core.events.emit("error", { ...idsOf(scope), durationMs: 0, error });
     await scope.core.report(error, reportContext(scope));
@@ -108,6 +109,7 @@ export async function settle(
     cursor: scope.cursor,
     resumable: step.resumable,
     maxUnchanged: scope.cursorless ? null : core.settings.maxUnchangedContinuations,
+    maxRecoveries: core.settings.maxRecoveries,
     ranMs: elapsedMs(core, execution.startedAt?.getTime() ?? startedAt),
   });
   const verdict = await verdictFor(scope, ruling);

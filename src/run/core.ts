@@ -52,6 +52,8 @@ export interface Settings {
   readonly maxCursorBytes: number | null;
   /** How many continuations in a row may leave the cursor where it was; null: any number. */
   readonly maxUnchangedContinuations: number | null;
+  /** How many workers in a row may die over a step at one place; null: any number. */
+  readonly maxRecoveries: number | null;
   /** The longest run of a resumable step's execution, for all steps; null: no limit. */
   readonly maxRuntimeMs: number | null;
   /** How long a continuation waits by default. */

@@ -26,6 +26,11 @@ export interface HousekeepingOptions {
   readonly stuckScheduled?: Duration;
   /** With `leaseMs: null`: how long after its last sign of life a worker counts as dead; default 1 hour. */
   readonly stuckInProgress?: Duration;
+  /**
+   * How many workers in a row may die over a step at one place before its workflow is paused;
+   * default 10, null: any number.
+   */
+  readonly maxRecoveries?: number | null;
   /** How often a worker runs it by itself; default 5 minutes, null: never. */
   readonly interval?: Duration | null;
 }
@@ -100,6 +105,7 @@ const HOUSEKEEPING_KEYS = [
   "recovery",
   "stuckScheduled",
   "stuckInProgress",
+  "maxRecoveries",
   "interval",
 ] as const;
 
@@ -145,6 +151,9 @@ export function settingsOf(options: EngineOptions): Settings {
       : positive(durationMs(options.maxRuntime, "maxRuntime"), "maxRuntime"),
     resumeDelayMs: durationMs(options.resumeDelay ?? 0, "resumeDelay"),
     recovery: recoveryOf(housekeeping.recovery ?? "reattempt"),
+    maxRecoveries: housekeeping.maxRecoveries === null
+      ? null
+      : whole(housekeeping.maxRecoveries ?? 10, "housekeeping.maxRecoveries"),
     lostJobMs: positive(
       durationMs(housekeeping.stuckScheduled ?? "15 minutes", "housekeeping.stuckScheduled"),
       "housekeeping.stuckScheduled",

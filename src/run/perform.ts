@@ -11,7 +11,7 @@
 
 import type { Logger } from "../define/context.ts";
 import { bareStep, stepNamed } from "../define/definition.ts";
-import { StepNotDefinedError } from "../errors.ts";
+import { RecoveryLimitError, StepNotDefinedError } from "../errors.ts";
 import { markFailed } from "../observe/tracing.ts";
 import type { Claimed } from "../state/claim.ts";
 import { toError } from "../state/stored_error.ts";
@@ -21,6 +21,7 @@ import {
   conclude,
   type ConcludeOptions,
   type Performed,
+  reportAll,
   settle,
   type Settled,
 } from "./conclude.ts";
@@ -162,13 +163,11 @@ async function recover(
   );
   const bodyStarted = lost === "worker";
   const settled = await settle(scope, { kind: "recovered", action, bodyStarted }, options);
-  if (settled.result.kind === "done") {
-    core.events.emit("recovered", {
-      ...idsOf(scope),
-      durationMs: settled.durationMs,
-      lost,
-      action,
-    });
+  const { ruling, result, durationMs } = settled;
+  if (result.kind === "done" && ruling.error !== null) {
+    await reportAll(scope, [new RecoveryLimitError(ruling.error.message)]);
+  } else if (result.kind === "done") {
+    core.events.emit("recovered", { ...idsOf(scope), durationMs, lost, action });
   }
   return await afterwards(scope, settled, false);
 }

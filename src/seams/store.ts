@@ -57,7 +57,7 @@ export interface ClaimOptions {
 }
 
 /** What a claim of whatever is due gets. */
-export interface ClaimDueOptions extends ClaimOptions {
+export interface ClaimDueOptions extends Omit<ClaimOptions, "ignoreDue"> {
   /** How many at the most. */
   readonly limit: number;
   /** Only these queues; undefined: all. */

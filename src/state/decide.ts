@@ -13,9 +13,10 @@ import { ruleOnError } from "./failure.ts";
 import type { Verdict } from "./finish.ts";
 import { ruleOnFlow, succeeded } from "./flow_control.ts";
 import { ruleOnInterruption, withChain } from "./interruption.ts";
+import { ruleOnRecovery } from "./recovery.ts";
 import { mergeMetadata } from "./metadata.ts";
 import type { NewExecution } from "./records.ts";
-import { again, ORDINARY, type Ruling, type Situation, type StepResult } from "./ruling.ts";
+import { ORDINARY, type Ruling, type Situation, type StepResult } from "./ruling.ts";
 
 export type {
   ErrorPhase,
@@ -87,24 +88,4 @@ function ruleOnPrecondition(
       closing: { state: "canceled", outcome: "canceled", cause: "condition" },
       then: { to: "end", workflowState: "canceled" },
     };
-}
-
-function ruleOnRecovery(
-  result: Extract<StepResult, { kind: "recovered" }>,
-  situation: Situation,
-): Ruling {
-  const { action, bodyStarted = true } = result;
-  const base = { ...ORDINARY, metadata: situation.execution.metadata, bodyStarted };
-  if (action === "cancel") {
-    return {
-      ...base,
-      closing: { state: "canceled", outcome: "recovered", cause: "recovery" },
-      then: { to: "end", workflowState: "canceled" },
-    };
-  }
-  return {
-    ...base,
-    closing: { state: "completed", outcome: "recovered", cause: "recovery" },
-    then: again(situation, { waitMs: 0, attempt: 1, failures: 0, bodyStarted }),
-  };
 }

@@ -62,6 +62,8 @@ export interface Situation {
   readonly resumable: boolean;
   /** How many continuations in a row may leave the cursor where it was; null: any number. */
   readonly maxUnchanged: number | null;
+  /** How many workers in a row may die over the step at one place; null: any number. */
+  readonly maxRecoveries: number | null;
   /** How long the body ran, in milliseconds. */
   readonly ranMs: number;
 }

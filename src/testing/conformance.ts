@@ -34,13 +34,16 @@ import { finishCases } from "./store_cases/finish.ts";
 import { closingStoreCases } from "./store_cases/finish_closing.ts";
 import { disturbedCases } from "./store_cases/finish_disturbed.ts";
 import { heroCases } from "./store_cases/heroes.ts";
+import { joinStoreCases } from "./store_cases/joins.ts";
 import { leaseCases } from "./store_cases/leases.ts";
 import { listCases } from "./store_cases/lists.ts";
 import { purgeCases } from "./store_cases/purge.ts";
 import { raceCases } from "./store_cases/races.ts";
+import { outsideRaceCases } from "./store_cases/races_outside.ts";
 import { readCases } from "./store_cases/reads.ts";
 import { resumeCases } from "./store_cases/resume.ts";
 import { signalCases } from "./store_cases/signal.ts";
+import { signalKeyCases } from "./store_cases/signal_keys.ts";
 import { skipAndPlaceCases } from "./store_cases/skip.ts";
 import { transactionStoreCases } from "./store_cases/transactions.ts";
 import { valueCases } from "./store_cases/values.ts";
@@ -63,11 +66,14 @@ export const storeCases: readonly StoreCase[] = [
   ...resumeCases,
   ...skipAndPlaceCases,
   ...signalCases,
+  ...signalKeyCases,
   ...purgeCases,
   ...readCases,
   ...listCases,
+  ...joinStoreCases,
   ...transactionStoreCases,
   ...raceCases,
+  ...outsideRaceCases,
 ];
 
 /** A case that a driver does not run, and why. */

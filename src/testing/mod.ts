@@ -31,6 +31,7 @@ export type {
   SweepRun,
   SweepSubject,
 } from "./crash_sweep.ts";
+export * from "./conformance.ts";
 export { createFakeClock, type FakeClock, type FakeClockOptions } from "./fake_clock.ts";
 export {
   interruptAfterStep,

@@ -14,6 +14,15 @@ import {
   type StoreUnderTest,
 } from "../../src/testing/conformance.ts";
 
+/** What nobody can promise of a database that has only one connection. */
+const ONE_CONNECTION: readonly Skip[] = [
+  "BLK-01 BLK-03 nobody else sees what is not committed",
+  "nobody else sees a write whose beforeCommit still runs",
+].map((name) => ({
+  name,
+  reason: "A database in memory has one connection, and a transaction on it is everybody's",
+}));
+
 /** The stores, by name. A store on a server is one more entry, with a database or prefix per case. */
 const STORES: Readonly<Record<string, StoreUnderTest>> = {
   memory: {
@@ -38,6 +47,17 @@ const STORES: Readonly<Record<string, StoreUnderTest>> = {
   },
   // Nobody else can see such a database, so its only connection is answered each time.
   "sqlite in memory": {
+    database() {
+      const store = sqliteStore(":memory:");
+      return { open: () => store };
+    },
+    skip: [...ONE_CONNECTION, {
+      name: "QRY-08 QRY-09 QRY-10 a presence query finds heroes without a workflow",
+      reason: "No query can reach this database from outside; the next entry's does",
+    }],
+  },
+  "sqlite of the application": {
+    skip: ONE_CONNECTION,
     database(): CaseDatabase {
       const database = new DatabaseSync(":memory:");
       const store = sqliteStore(database);

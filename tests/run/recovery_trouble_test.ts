@@ -251,3 +251,30 @@ behaviour(
     await assertWorkflowState(stranger, "finished");
   },
 );
+
+behaviour(
+  "HSK-08 a step that kills its workers is paused after a bounded number of them, and reported",
+  async ({ engine }) => {
+    const reported: Error[] = [];
+    const poison = workflow({ name: "poison", steps: [{ name: "crash", run: () => {} }] });
+    const t = await engine({
+      workflows: [poison],
+      housekeeping: { maxRecoveries: 2 },
+      reportError: (error) => void reported.push(error),
+    });
+    const run = await t.engine.start(poison);
+    for (let deaths = 1; deaths <= 3; deaths++) {
+      await dieWith(run, t);
+      t.clock.travelTo(t.clock.now() + LEASE_MS);
+      await t.engine.housekeep();
+    }
+    await run.reload();
+    assert.equal(run.state, "paused");
+    const history = await run.history();
+    assert.deepEqual(history.map((one) => one.outcome), ["recovered", "recovered", "failed"]);
+    assert.equal(history.at(-1)?.errorClass, "RecoveryLimitError");
+    assert.deepEqual(reported.map((error) => error.name), ["RecoveryLimitError"]);
+    await run.resume();
+    assert.equal((await run.currentExecution())?.metadata.recoveries, undefined, "a fresh budget");
+  },
+);

@@ -16,6 +16,7 @@ export function plain(over: Partial<Situation> = {}): Situation {
     cursor: null,
     resumable: false,
     maxUnchanged: null,
+    maxRecoveries: null,
     ranMs: 250,
     ...over,
   };

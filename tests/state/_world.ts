@@ -197,6 +197,7 @@ export function finish(
     cursor: holding.cursor,
     resumable: step.resumable,
     maxUnchanged: 2,
+    maxRecoveries: 3,
     ranMs: world.now - (holding.execution.startedAt as Date).getTime(),
   });
   const planned = planNext(world, step, ruling);

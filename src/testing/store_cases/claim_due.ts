@@ -5,28 +5,20 @@
  */
 
 import assert from "node:assert/strict";
-import type { ClaimDueOptions, StoreDriver } from "../../seams/store.ts";
-import type { NewExecution } from "../../state/records.ts";
 import {
   after,
-  assertUnchanged,
-  claimOptions,
   command,
   dueOptions,
-  expectKind,
-  finished,
   LEASE_MS,
-  newExecution,
-  newWorkflow,
   newWorkflows,
   only,
   resume,
   send,
   start,
-  startClaimed,
   T0,
 } from "./_builders.ts";
 import { type StoreCase, storeCase } from "./_case.ts";
+import { look, schedule } from "./_due.ts";
 import { bring } from "./_situations.ts";
 
 /** The cases about `claimDue` and scheduled executions. */

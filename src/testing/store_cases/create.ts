@@ -8,7 +8,6 @@ import assert from "node:assert/strict";
 import type { NewWorkflow } from "../../state/records.ts";
 import {
   after,
-  command,
   expectKind,
   LEASE_MS,
   newExecution,
@@ -20,7 +19,6 @@ import {
   T0,
 } from "./_builders.ts";
 import { type StoreCase, storeCase } from "./_case.ts";
-import { bring, type Situation } from "./_situations.ts";
 
 const rowCases: readonly StoreCase[] = [
   storeCase(

@@ -18,16 +18,13 @@ import {
   LEASE_MS,
   newExecution,
   newWorkflows,
-  NO_IDS,
   only,
   send,
-  start,
   startClaimed,
   stored,
   T0,
 } from "./_builders.ts";
 import { type StoreCase, storeCase } from "./_case.ts";
-import { bring } from "./_situations.ts";
 
 const NOW = after(1_000);
 

@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import {
   after,
   assertUnchanged,
+  claimOptions,
   dueOptions,
   finished,
   LEASE_MS,

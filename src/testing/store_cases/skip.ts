@@ -8,22 +8,12 @@ import assert from "node:assert/strict";
 import {
   after,
   assertUnchanged,
-  claim,
-  claimOptions,
-  CLOSINGS,
   command,
   executionRow,
-  finish,
-  finished,
-  LEASE_MS,
   newExecution,
-  resume,
   send,
   skip,
-  start,
-  startClaimed,
   stored,
-  workflowRow,
 } from "./_builders.ts";
 import { type StoreCase, storeCase } from "./_case.ts";
 import { bring } from "./_situations.ts";

@@ -1,0 +1,129 @@
+/**
+ * Tables of an application on every database that can be reached: SQLite in memory, Postgres through
+ * `pg`, MySQL or MariaDB through `mysql2`, each used as an application would use it.
+ */
+
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import mysql from "mysql2/promise";
+// @ts-types="@types/pg"
+import pg from "pg";
+import type { Row, TableSource } from "../../mod.ts";
+import {
+  freshMysql,
+  freshPostgres,
+  mysqlServer,
+  postgresServer,
+  recordSqlite,
+} from "../_servers.ts";
+
+/** An application's database. */
+export interface Tables {
+  /** Which SQL it speaks. */
+  readonly dialect: TableSource["dialect"];
+  /** Runs statements that answer nothing. */
+  run(...statements: readonly string[]): Promise<void>;
+  /** Runs a query, and notes that it did. */
+  readonly query: TableSource["query"];
+  /** The queries so far. */
+  readonly queries: string[];
+  /** A source over a table of it. */
+  source(table: string, options?: Partial<TableSource>): TableSource;
+}
+
+type Client = Pick<Tables, "dialect"> & {
+  query(sql: string, params: readonly unknown[]): Promise<readonly Row[]>;
+  close(): Promise<void>;
+};
+
+const CLIENTS: Readonly<Record<string, { missing: boolean; open(): Promise<Client> }>> = {
+  SQLite: { missing: false, open: openSqlite },
+  Postgres: { missing: await postgresServer() === null, open: openPostgres },
+  MySQL: { missing: await mysqlServer() === null, open: openMysql },
+};
+
+/** Registers a test for every database; one that cannot be reached here is shown as ignored. */
+export function onEveryDatabase(name: string, test: (tables: Tables) => Promise<void>): void {
+  for (const [kind, { missing, open }] of Object.entries(CLIENTS)) {
+    Deno.test({ name: `${name} (${kind})`, ignore: missing }, async () => {
+      const client = await open();
+      try {
+        await test(tablesOf(client));
+      } finally {
+        await client.close();
+      }
+    });
+  }
+}
+
+function tablesOf({ dialect, query }: Client): Tables {
+  const queries: string[] = [];
+  const tables: Tables = {
+    dialect,
+    queries,
+    async run(...statements) {
+      for (const sql of statements) await query(sql, []);
+    },
+    query(sql, params) {
+      queries.push(sql);
+      return query(sql, params);
+    },
+    source: (table, options = {}) => ({ table, dialect, query: tables.query, ...options }),
+  };
+  return tables;
+}
+
+async function openSqlite(): Promise<Client> {
+  await recordSqlite();
+  const database = new DatabaseSync(":memory:");
+  return {
+    dialect: "sqlite",
+    query(sql, params) {
+      const statement = database.prepare(sql);
+      // Integers beyond 2^53 would throw; as the other clients do, only these are given otherwise.
+      statement.setReadBigInts(true);
+      const rows = statement.all(...params as SQLInputValue[]);
+      return Promise.resolve(rows.map((row) => mapped(row)));
+    },
+    close: () => Promise.resolve(database.close()),
+  };
+}
+
+function mapped(row: Record<string, unknown>): Row {
+  const safe = (value: unknown): unknown =>
+    typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, safe(value)]));
+}
+
+async function openPostgres(): Promise<Client> {
+  const database = await freshPostgres();
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  return {
+    dialect: "postgres",
+    query: async (sql, params) => (await client.query(sql, [...params])).rows,
+    async close() {
+      await client.end();
+      await database.drop();
+    },
+  };
+}
+
+async function openMysql(): Promise<Client> {
+  const database = await freshMysql();
+  const client = await mysql.createConnection({
+    uri: database.url,
+    charset: "utf8mb4",
+    supportBigNumbers: true,
+  });
+  return {
+    dialect: "mysql",
+    async query(sql, params) {
+      const [rows] = await client.execute(sql, params as string[]);
+      return Array.isArray(rows) ? rows as Row[] : [];
+    },
+    async close() {
+      await client.end();
+      await database.drop();
+    },
+  };
+}
