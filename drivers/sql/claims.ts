@@ -123,9 +123,6 @@ function* signalsOf(
   return new Map(waiting.map((one, at) => [one.id, signals[at] ?? null]));
 }
 
-/** The last instant that all databases can hold. */
-const FOREVER = new Date("9999-12-31T23:59:59.999Z");
-
 /** A lane with the instant until which it is looked at. */
 type BoundLane = Lane & { readonly before: Date };
 

@@ -7,6 +7,7 @@ import {
   type ItemSource,
   type Iter,
   type PairSource,
+  StepConfigurationError,
 } from "../../mod.ts";
 import {
   assertCursor,
@@ -31,7 +32,7 @@ async function start(world: World, walk: (iter: Iter) => unknown) {
 async function refused(
   world: World,
   walk: (iter: Iter) => unknown,
-  [type, message]: [typeof InvalidInputError | typeof CursorError, RegExp],
+  [type, message]: [new (message: string) => Error, RegExp],
 ): Promise<void> {
   const { run } = await start(world, walk);
   await assert.rejects(performNextStep(run), (error) => {
@@ -411,7 +412,7 @@ behaviour(
       await refused(
         world,
         (iter) => iter.throttle(() => false, options as { backoff: number }),
-        [InvalidInputError, /the backoff of a throttle/],
+        [StepConfigurationError, /the backoff of a throttle/],
       );
     }
   },
