@@ -52,6 +52,7 @@ export { workflow } from "./src/define/workflow.ts";
 export * from "./src/errors.ts";
 export { systemClock } from "./src/seams/clock.ts";
 export { metrics } from "./src/observe/metrics.ts";
+export { progressEstimate } from "./src/observe/progress.ts";
 export { jsonCodec } from "./src/state/codec.ts";
 
 export type * from "./src/define/backoff.ts";
@@ -66,6 +67,7 @@ export type * from "./src/define/types.ts";
 export type * from "./src/observe/events.ts";
 export type { Gauges } from "./src/observe/gauges.ts";
 export type { Measurable, Metrics } from "./src/observe/metrics.ts";
+export type { ProgressEstimate } from "./src/observe/progress.ts";
 export type * from "./src/observe/tracing.ts";
 export type { ReportContext, ReportError } from "./src/run/core.ts";
 export type { CommandOptions, SignalOptions, SignalRecord } from "./src/run/commands.ts";

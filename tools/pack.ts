@@ -68,6 +68,7 @@ async function denoPack(): Promise<PackedFile[]> {
     const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args: ["pack", "--allow-dirty", "--no-source-maps", "--output", path],
       cwd: ROOT,
+      env: { NO_COLOR: "1" },
       stdin: "null",
     }).output();
     if (success) return unpack(await Deno.readFile(path));

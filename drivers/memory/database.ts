@@ -85,8 +85,8 @@ export function createDatabase(): Database {
 
     *workflows(filter, after) {
       for (const id of index.candidates(filter, after)) {
-        const row = workflowOf(id);
-        if (matches(row, filter)) yield row;
+        const { workflow, last } = dossiers.get(id) as Dossier;
+        if (matches(workflow, filter) && endedWith(last, filter)) yield workflow;
       }
     },
 
@@ -133,6 +133,10 @@ function matches(row: WorkflowRow, filter: WorkflowFilter): boolean {
     (filter.heroId === undefined || filter.heroId === row.heroId) &&
     (filter.nextStepName === undefined || filter.nextStepName === row.nextStepName) &&
     (filter.updatedBefore === undefined || row.updatedAt < filter.updatedBefore);
+}
+
+function endedWith(last: ExecutionRow | null, { errorClass }: WorkflowFilter): boolean {
+  return errorClass === undefined || last?.errorClass === errorClass;
 }
 
 /** When an ended workflow ended. */

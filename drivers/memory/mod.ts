@@ -14,8 +14,8 @@
 
 import { isDate } from "node:util/types";
 import { StoreError } from "../../src/errors.ts";
-import type { StoreDriver, WriteOptions } from "../../src/seams/store.ts";
-import type { ExecutionRow, Job } from "../../src/state/records.ts";
+import type { CursorCount, Failure, StoreDriver, WriteOptions } from "../../src/seams/store.ts";
+import type { ExecutionRow, Job, WorkflowRow } from "../../src/state/records.ts";
 import { createDatabase, type Database } from "./database.ts";
 import type { Ground, Layer } from "./layer.ts";
 import {
@@ -68,6 +68,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): StoreDriver<Memor
   }
   return {
     name: "memory",
+    exclusive: true,
     migrate: () => Promise.resolve({ applied: [], present: [], sql: "", keyType: "bigint" }),
     ...writes(inside),
     ...reads(inside),
@@ -171,6 +172,8 @@ type Reads = Pick<
   | "signals"
   | "counts"
   | "stepCounts"
+  | "cursorCounts"
+  | "failures"
   | "due"
 >;
 
@@ -178,6 +181,11 @@ function reads({ committed, transactions }: Inside): Reads {
   /** A look at the rows; it never waits, because what is committed is always whole. */
   function look<T>(tx: MemoryTx | undefined, read: (rows: Ground) => T): Promise<T> {
     return new Promise((resolve) => resolve(copyOf(read(transactions.seen(tx)))));
+  }
+
+  function ongoing(name: string): Iterable<WorkflowRow> {
+    const states = ["ready", "performing", "paused"] as const;
+    return committed.workflows({ names: [name], states }, undefined);
   }
 
   return {
@@ -194,12 +202,17 @@ function reads({ committed, transactions }: Inside): Reads {
     stepCounts: (name) =>
       look(undefined, () => {
         const counts = new Map<string, number>();
-        const ongoing = { names: [name], states: ["ready", "performing", "paused"] as const };
-        for (const row of committed.workflows(ongoing, undefined)) {
+        for (const row of ongoing(name)) {
           if (row.nextStepName === null) continue;
           counts.set(row.nextStepName, (counts.get(row.nextStepName) ?? 0) + 1);
         }
         return [...counts].map(([stepName, count]) => ({ stepName, count }));
+      }),
+    cursorCounts: (name) => look(undefined, (rows) => cursorCounts(rows, ongoing(name))),
+    failures: ({ names }, { limit, after }) =>
+      look(undefined, (rows) => {
+        const paused = committed.workflows({ names, states: ["paused"] }, after);
+        return take(failuresOf(rows, paused), limit);
       }),
     due: ({ before, limit }) =>
       look(undefined, (rows) => {
@@ -212,6 +225,26 @@ function reads({ committed, transactions }: Inside): Reads {
         return due.sort(oldest).slice(0, limit);
       }),
   };
+}
+
+function* failuresOf(rows: Ground, paused: Iterable<WorkflowRow>): Generator<Failure> {
+  for (const { id, name } of paused) {
+    const last = rows.dossier(id)?.last;
+    if (last?.state === "failed") yield { workflowName: name, execution: last };
+  }
+}
+
+function cursorCounts(rows: Ground, ongoing: Iterable<WorkflowRow>): CursorCount[] {
+  const counts = new Map<string, { withCursor: number; begunWithout: number }>();
+  for (const { id, nextStepName } of ongoing) {
+    const last = rows.dossier(id)?.last ?? null;
+    if (last === null || last.stepName !== nextStepName) continue;
+    const sums = counts.get(nextStepName) ?? { withCursor: 0, begunWithout: 0 };
+    counts.set(nextStepName, sums);
+    if (last.cursor !== null) sums.withCursor++;
+    else if (last.startedAt !== null || last.attempt > 1) sums.begunWithout++;
+  }
+  return [...counts].map(([stepName, sums]) => ({ stepName, ...sums }));
 }
 
 function take<T>(rows: Iterable<T>, limit: number): T[] {

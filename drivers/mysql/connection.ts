@@ -144,7 +144,9 @@ function connect(handle: MysqlConnection, session: Session): Connection {
   async function answer({ text, runs }: Request): Promise<Reply[]> {
     const said = text.length > MAX_SAID ? `${text.slice(0, MAX_SAID)} …` : text;
     const texts = runs.map((params) => inlined(text, params, session));
-    if (texts.length > 1 && SELECT.test(text)) return await unionOf(texts, (all) => send(all, said));
+    if (texts.length > 1 && SELECT.test(text)) {
+      return await unionOf(texts, (all) => send(all, said));
+    }
     const replies: Reply[] = [];
     for (const one of texts) replies.push(replyOf(await send(one, said)));
     return replies;

@@ -7,7 +7,13 @@
 
 import { MigrationError } from "../../src/errors.ts";
 import { type Plan, rowsOf } from "../sql/client.ts";
-import { type Dialect, inList, type KeyType, type Tables, type ValueCodec } from "../sql/dialect.ts";
+import {
+  type Dialect,
+  inList,
+  type KeyType,
+  type Tables,
+  type ValueCodec,
+} from "../sql/dialect.ts";
 import { checkpoints } from "./checkpoints.ts";
 import { DRIVER } from "./errors.ts";
 import { insertFreeRows, insertRows, updateRows } from "./writes.ts";

@@ -44,16 +44,20 @@ const ADVICE: Readonly<Record<number, string>> = {
   1836: "the server only reads; connect to the primary",
   1366: "the text does not fit the column's character set; this is a bug in Pawl or in whoever " +
     "changed its tables",
-  1406: "the text is longer than its column; this is a bug in Pawl or in whoever changed its tables",
+  1406:
+    "the text is longer than its column; this is a bug in Pawl or in whoever changed its tables",
   1568: "a connection of the pool was given back with an open transaction; end each transaction " +
     "before its connection is released",
-  [DUPLICATE]: "a unique index refused it; this is a bug in Pawl or in whoever else writes to its " +
+  [DUPLICATE]:
+    "a unique index refused it; this is a bug in Pawl or in whoever else writes to its " +
     "tables",
   [TOO_MANY_CONNECTIONS]: "the server has no connection left; raise max_connections, or lower " +
     "maxConnections",
   [DEADLOCK]: "it was the victim of a deadlock time and again; keep transactions short",
-  [LOCK_WAIT_TIMEOUT]: "another transaction kept a row locked for too long; keep transactions short",
-  [RECORD_CHANGED]: "a row was changed after the transaction began; begin it READ COMMITTED, or run " +
+  [LOCK_WAIT_TIMEOUT]:
+    "another transaction kept a row locked for too long; keep transactions short",
+  [RECORD_CHANGED]:
+    "a row was changed after the transaction began; begin it READ COMMITTED, or run " +
     "it again",
 };
 

@@ -39,7 +39,9 @@ export function surely(
     create: (batch, options) =>
       once(() => store.create(batch, options), (result) => {
         const row = (result as Created[]).find((one) => one.kind === "created");
-        return row === undefined ? Promise.resolve(true) : isThere(tables.workflows, row.workflow.id);
+        return row === undefined
+          ? Promise.resolve(true)
+          : isThere(tables.workflows, row.workflow.id);
       }),
     signal: (workflowId, signal, options) =>
       once(() => store.signal(workflowId, signal, options), (result) => {

@@ -39,7 +39,10 @@ export function connectionsOf(source: string | Pool, options: PoolOptions): Conn
 
 /** Whether a value is a pool of `mysql2/promise`. */
 export function isPool(value: unknown): value is Pool {
-  const { getConnection, promise } = (value ?? {}) as { getConnection?: unknown; promise?: unknown };
+  const { getConnection, promise } = (value ?? {}) as {
+    getConnection?: unknown;
+    promise?: unknown;
+  };
   // A pool of plain `mysql2` has callbacks, and a function that makes promises of them.
   return typeof getConnection === "function" && typeof promise !== "function";
 }

@@ -60,5 +60,6 @@ const LONGEST_WAIT_MS = 250;
 /** How long to wait before the next of several tries: longer each time, a part of it at random. */
 export function jittered(tries: number): number {
   // Two that met once should not meet again.
-  return Math.min(FIRST_WAIT_MS * 2 ** (tries - 1), LONGEST_WAIT_MS) * (0.25 + Math.random() * 0.75);
+  return Math.min(FIRST_WAIT_MS * 2 ** (tries - 1), LONGEST_WAIT_MS) *
+    (0.25 + Math.random() * 0.75);
 }

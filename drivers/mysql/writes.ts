@@ -190,7 +190,10 @@ function chunksOf(rows: ValueRows): ValueRows[] {
   const chunks: (readonly SqlScalar[])[][] = [];
   let room = 0;
   for (const row of rows) {
-    const size = row.reduce((sum: number, one) => sum + (typeof one === "string" ? one.length : 8), 0);
+    const size = row.reduce(
+      (sum: number, one) => sum + (typeof one === "string" ? one.length : 8),
+      0,
+    );
     const chunk = chunks.at(-1);
     if (chunk === undefined || chunk.length >= MAX_ROWS || size > room) {
       chunks.push([row]);

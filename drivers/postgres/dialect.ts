@@ -134,7 +134,7 @@ function keyVariables(keyType: KeyType, keyDefault: string | null): Record<strin
 const VALUES: ValueCodec = {
   idIn: (id) => INTEGER_ID.test(id) && BigInt(id) <= MAX_INTEGER ? id : null,
   idOut: (value) => String(value),
-  timeIn: timeText,
+  timeIn: timeWriter(),
   timeOut: (value) => new Date(Math.round(Number(value) * 1_000)),
   booleanIn: (value) => value,
   booleanOut: (value) => value === "t",
@@ -145,6 +145,18 @@ const VALUES: ValueCodec = {
 const UUID_KEYS: Pick<ValueCodec, "idIn"> = {
   idIn: (id) => UUID.test(id) ? id.toLowerCase() : null,
 };
+
+/** Most times of a batch are the same few instants, and writing one takes longer than comparing. */
+function timeWriter(): (time: Date) => string {
+  let last = { ms: NaN, text: "" };
+  let other = last;
+  return (time) => {
+    const ms = time.getTime();
+    if (ms === last.ms) return last.text;
+    [last, other] = ms === other.ms ? [other, last] : [{ ms, text: timeText(time) }, last];
+    return last.text;
+  };
+}
 
 /** ISO 8601, save that the server wants no sign before years of more than four digits. */
 function timeText(time: Date): string {
@@ -206,9 +218,24 @@ function transposed(columns: readonly unknown[], rows: ValueRows): SqlValue[] {
 }
 
 /**
- * The ids are drawn before the rows are inserted, so that each is known to be the id of its row:
- * in what order an INSERT answers its rows is promised nowhere.
+ * What an INSERT answers is told apart by the workflow, of which a batch has one row: in what order
+ * it answers its rows is promised nowhere.
  */
+function insertAll(table: string, columns: readonly Column[], types: Types): Insert {
+  const names = namesOf(columns).join(", ");
+  const text = numbered(
+    `INSERT INTO ${table} (${names}) SELECT ${names} FROM ${unnested(columns, types)} ` +
+      `RETURNING id, workflow_id`,
+  );
+  const at = namesOf(columns).indexOf("workflow_id");
+  return function* (rows: ValueRows): Plan<unknown[]> {
+    const found = yield* rowsOf({ text, params: transposed(columns, rows) });
+    const idOf = new Map(found.map((row) => [row.workflow_id, row.id]));
+    return rows.map((row) => idOf.get(row[at]));
+  };
+}
+
+/** Here the ids are drawn before the rows are inserted: nothing else tells the rows apart. */
 function given(table: string, columns: readonly Column[], types: Types): string {
   const made = columns[0]?.name === "id";
   const id = made ? "" : `nextval('${table}_id_seq') AS id, `;
@@ -218,17 +245,6 @@ function given(table: string, columns: readonly Column[], types: Types): string 
 function insertText(table: string, columns: readonly Column[], order: string): string {
   const names = ["id", ...namesOf(columns).filter((name) => name !== "id")].join(", ");
   return `INSERT INTO ${table} (${names}) SELECT ${names} FROM given ORDER BY ${order}`;
-}
-
-function insertAll(table: string, columns: readonly Column[], types: Types): Insert {
-  const text = numbered(
-    `${given(table, columns, types)}, made AS (${insertText(table, columns, "place")}) ` +
-      `SELECT id FROM given ORDER BY place`,
-  );
-  return function* (rows: ValueRows): Plan<unknown[]> {
-    const found = yield* rowsOf({ text, params: transposed(columns, rows) });
-    return found.map((row) => row.id);
-  };
 }
 
 /** The index that says which workflows are in the way of others; the words are the migration's. */

@@ -17,6 +17,7 @@ import { createHash } from "node:crypto";
 // @ts-types="@types/pg"
 import type { ClientBase } from "pg";
 import type { Reply, SqlRow, SqlScalar, SqlValue } from "../sql/client.ts";
+import { createMessages, type Messages } from "./messages.ts";
 
 /** One statement of a flight. */
 export interface Ask {
@@ -45,14 +46,8 @@ interface Shape {
 
 /** What is used of the client's connection. */
 interface Wire {
-  readonly stream: { cork?(): void; uncork?(): void };
+  readonly stream: { write(bytes: Uint8Array): unknown };
   readonly parsedStatements: Record<string, string | undefined>;
-  parse(message: { name: string; text: string }): void;
-  bind(message: { statement: string; values: readonly (string | null)[] }): void;
-  describe(message: { type: "P" }): void;
-  execute(message: Record<never, never>): void;
-  close(message: { type: "S"; name: string }): void;
-  sync(): void;
 }
 
 const MAX_SHAPES = 2_000;
@@ -80,7 +75,7 @@ export function createFly(options: { readonly names: () => boolean }): Fly {
 /** Whether the client lets query objects write their own messages. */
 function isWired(client: ClientBase): boolean {
   const { connection, pipeline } = client as { connection?: Partial<Wire>; pipeline?: unknown };
-  return pipeline !== true && typeof connection?.bind === "function" &&
+  return pipeline !== true && typeof connection?.stream?.write === "function" &&
     connection.parsedStatements !== undefined;
 }
 
@@ -100,13 +95,10 @@ function flyWired(
       callback: undefined as ((error: unknown) => void) | undefined,
       submit(connection: Wire): void {
         wire = connection;
-        connection.stream.cork?.();
-        try {
-          asks.forEach((ask, at) => send(connection, ask, shapes[at] as Shape, named));
-          connection.sync();
-        } finally {
-          connection.stream.uncork?.();
-        }
+        const messages = createMessages();
+        asks.forEach((ask, at) => put(messages, connection, ask, shapes[at] as Shape, named));
+        messages.sync();
+        connection.stream.write(messages.bytes());
       },
       handleRowDescription(message: { fields: readonly { name: string }[] }): void {
         const shape = current();
@@ -147,16 +139,17 @@ function flyWired(
   });
 }
 
-function send(wire: Wire, { text, params }: Ask, shape: Shape, named: boolean): void {
+function put(messages: Messages, wire: Wire, ask: Ask, shape: Shape, named: boolean): void {
+  const { text, params } = ask;
   const statement = named ? shape.name : "";
   if (!named || wire.parsedStatements[statement] !== text) {
     // A statement that failed may have been parsed before it did; closing what is not there is fine.
-    if (named) wire.close({ type: "S", name: statement });
-    wire.parse({ name: statement, text });
+    if (named) messages.close(statement);
+    messages.parse(statement, text);
   }
-  wire.bind({ statement, values: params.map(encoded) });
-  if (shape.columns === null) wire.describe({ type: "P" });
-  wire.execute({});
+  messages.bind(statement, params.map(encoded));
+  if (shape.columns === null) messages.describe();
+  messages.execute();
 }
 
 /** For clients that are not wired: the same statements, one round trip each. */

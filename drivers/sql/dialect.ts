@@ -93,8 +93,9 @@ export interface Dialect {
   /**
    * What ends a SELECT that locks all the rows it answers: `wait` for those that others hold, or
    * `skip` them. Both begin with a space, or are empty where a transaction that writes is alone.
+   * `look` ends one that only has to see what is committed by now; absent where every SELECT does.
    */
-  readonly lock: { readonly wait: string; readonly skip: string };
+  readonly lock: { readonly wait: string; readonly skip: string; readonly look?: string };
 
   /** How values travel under this type of key. */
   codec(keyType: KeyType): ValueCodec;
@@ -132,6 +133,27 @@ export interface Dialect {
    */
   announce?(tables: Tables): (wakeAt: Date) => Plan<void>;
 
+  /**
+   * What stands in FROM where rows are looked up and locked by their ids, for a planner that needs a
+   * hint; absent: the table.
+   */
+  byId?(table: string): string;
+  /**
+   * What stands in FROM for the workflows (without an alias) of listed executions, each once; absent:
+   * the table, with the executions in a sub-query.
+   */
+  workflowsOf?(tables: Tables, listed: string): string;
+  /**
+   * What stands in FROM for live executions `e` with their workflows `w`, where the index that the
+   * statement must begin with needs to be named; absent: a plain join.
+   */
+  live?(tables: Tables, index: "live" | "due"): string;
+  /**
+   * The text that finds the lanes (`state`, `queue`, `priority` and the first `wake_at`) of these
+   * states; absent: the portable one.
+   */
+  lanes?(executions: string, states: readonly string[]): string;
+
   /** Whether a table of ours exists: a row, or none; its name comes as `Tables` has it. */
   tableExists(table: string): Statement;
   /** Keeps other migrations out until the transaction ends, or until `unlockMigration`. */
@@ -151,6 +173,16 @@ export interface Dialect {
   variables(keyType: KeyType, keyDefault: string | null): Readonly<Record<string, string>>;
   /** An instant as a literal; absent where it is written as epoch milliseconds. */
   instant?(time: Date): string;
+}
+
+/** What stands in FROM for live executions `e` with their workflows `w`. */
+export function liveJoin(
+  dialect: Pick<Dialect, "live">,
+  tables: Tables,
+  index: "live" | "due",
+): string {
+  return dialect.live?.(tables, index) ??
+    `${tables.executions} e JOIN ${tables.workflows} w ON w.id = e.workflow_id`;
 }
 
 /** The head of an INSERT of one row: table, columns and placeholders. */

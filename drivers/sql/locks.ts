@@ -11,7 +11,7 @@
 import type { ExecutionRow, WorkflowRow } from "../../src/state/records.ts";
 import type { SignalRow } from "../../src/state/signal.ts";
 import { eachOf, type Plan, rowsOf, type SqlRow, type SqlScalar, together } from "./client.ts";
-import type { Column, Dialect } from "./dialect.ts";
+import { type Column, type Dialect, liveJoin } from "./dialect.ts";
 import {
   columnList,
   EXECUTION_FIELDS,
@@ -103,13 +103,13 @@ function rowLocks(ground: Ground): Pick<Locks, "workflow" | "last" | "pairs"> {
   const workflowsOf = template(
     dialect,
     (listed) =>
-      `SELECT ${workflowColumns} FROM ${tables.workflows} WHERE id IN ` +
-      `(SELECT workflow_id FROM ${tables.executions} WHERE ${listed}) ORDER BY id${wait}`,
+      `SELECT ${workflowColumns} FROM ${workflowsSource(ground, listed)} ORDER BY id${wait}`,
   );
   const executions = template(
     dialect,
     (listed) =>
-      `SELECT ${executionColumns} FROM ${tables.executions} WHERE ${listed} ORDER BY id${wait}`,
+      `SELECT ${executionColumns} FROM ${dialect.byId?.(tables.executions) ?? tables.executions} ` +
+      `WHERE ${listed} ORDER BY id${wait}`,
   );
 
   return {
@@ -138,16 +138,23 @@ function rowLocks(ground: Ground): Pick<Locks, "workflow" | "last" | "pairs"> {
   };
 }
 
+function workflowsSource({ dialect, tables }: Ground, listed: string): string {
+  return dialect.workflowsOf?.(tables, listed) ??
+    `${tables.workflows} WHERE id IN ` +
+      `(SELECT workflow_id FROM ${tables.executions} WHERE ${listed})`;
+}
+
 function signalReads(ground: Ground): Pick<Locks, "keptSignals" | "knownSignal"> {
   const { dialect, tables, codec } = ground;
+  const { look = "" } = dialect.lock;
   const signalOf = signalReader(codec);
   const columns = columnList(dialect, SIGNAL_FIELDS);
   const kept = dialect.text(
     `SELECT ${columns} FROM ${tables.signals} WHERE workflow_id = ? AND name = ? ` +
-      `AND consumed_by_id IS NULL ORDER BY sent_at, id LIMIT 1`,
+      `AND consumed_by_id IS NULL ORDER BY sent_at, id LIMIT 1${look}`,
   );
   const known = dialect.text(
-    `SELECT ${columns} FROM ${tables.signals} WHERE workflow_id = ? AND idempotency_key = ?`,
+    `SELECT ${columns} FROM ${tables.signals} WHERE workflow_id = ? AND idempotency_key = ?${look}`,
   );
   return {
     *keptSignals(queries) {
@@ -166,13 +173,16 @@ function dueLocks(ground: Ground): Pick<Locks, "lanes" | "due" | "ended"> {
   const { skip } = dialect.lock;
   const executionOf = executionReader(codec);
   const workflowOf = workflowReader(codec, WORKFLOW_PREFIX);
-  const lanes = template(dialect, (...states) => laneText(dialect, tables.executions, states));
+  const lanes = template(
+    dialect,
+    (...states) =>
+      dialect.lanes?.(tables.executions, states) ?? laneText(dialect, tables.executions, states),
+  );
   // A body may run on after its workflow was paused or canceled: its lease ends all the same.
   const due = template(
     dialect,
     (limit) =>
-      `SELECT ${pairColumns(dialect)} FROM ${tables.executions} e ` +
-      `JOIN ${tables.workflows} w ON w.id = e.workflow_id ` +
+      `SELECT ${pairColumns(dialect)} FROM ${liveJoin(dialect, tables, "live")} ` +
       `WHERE e.state = ? AND e.queue = ? AND e.priority = ? AND e.wake_at <= ? ` +
       `AND (e.state = 'in_progress' OR w.state = 'ready') ORDER BY e.wake_at ${limit}${skip}`,
   );

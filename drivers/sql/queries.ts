@@ -10,7 +10,7 @@ import type { Count, WorkflowFilter } from "../../src/seams/store.ts";
 import type { ExecutionRow, WorkflowRow, WorkflowState } from "../../src/state/records.ts";
 import type { SignalRow } from "../../src/state/signal.ts";
 import { type Plan, rowsOf, type SqlScalar, type SqlValue, type Statement } from "./client.ts";
-import type { Column } from "./dialect.ts";
+import { type Column, liveJoin } from "./dialect.ts";
 import {
   columnList,
   EXECUTION_FIELDS,
@@ -22,9 +22,10 @@ import {
 } from "./rows.ts";
 import type { Ground } from "./statements.ts";
 import { template } from "./texts.ts";
+import { newest, type Troubles, troubles } from "./troubles.ts";
 
 /** The statements that only read; ids come ready for binding. */
-export interface Queries {
+export interface Queries extends Troubles {
   /** One workflow. */
   workflow(id: SqlScalar): Plan<WorkflowRow | null>;
   /** One execution. */
@@ -59,7 +60,7 @@ const ONGOING = "state IN ('ready', 'performing', 'paused')";
 
 /** Makes the statements that only read. */
 export function queries(ground: Ground): Queries {
-  return { ...lookUps(ground), ...lists(ground), ...sums(ground) };
+  return { ...lookUps(ground), ...lists(ground), ...sums(ground), ...troubles(ground) };
 }
 
 type LookUps = Pick<Queries, "workflow" | "execution" | "ongoing" | "active">;
@@ -75,7 +76,7 @@ function lookUps({ dialect, tables, codec }: Ground): LookUps {
   );
   const ongoing = dialect.text(
     `SELECT id FROM ${tables.workflows} WHERE name = ? AND hero_type = ? AND hero_id = ? ` +
-      `AND ${ONGOING} AND allow_multiple = ?`,
+      `AND ${ONGOING} AND allow_multiple = ?${dialect.lock.look ?? ""}`,
   );
   const active = dialect.text(
     `SELECT ${columnList(dialect, EXECUTION_FIELDS)} FROM ${tables.executions} ` +
@@ -120,8 +121,9 @@ function lists(ground: Ground): Lists {
   const due = template(
     dialect,
     (limit) =>
-      `SELECT ${columnList(dialect, EXECUTION_FIELDS, "e")} FROM ${tables.executions} e ` +
-      `JOIN ${tables.workflows} w ON w.id = e.workflow_id ` +
+      `SELECT ${columnList(dialect, EXECUTION_FIELDS, "e")} FROM ${
+        liveJoin(dialect, tables, "due")
+      } ` +
       `WHERE e.state = 'scheduled' AND e.wake_at IS NOT NULL AND e.scheduled_for < ? ` +
       `AND e.waiting_for IS NULL AND w.state = 'ready' ORDER BY e.scheduled_for ${limit}`,
   );
@@ -171,6 +173,13 @@ function listStatement(
     filter.updatedBefore === undefined
       ? null
       : { text: "updated_at < ?", params: [codec.timeIn(filter.updatedBefore)] },
+    filter.errorClass === undefined ? null : {
+      text: `EXISTS (SELECT 1 FROM ${tables.executions} e WHERE e.workflow_id = ` +
+        `${tables.workflows}.id AND e.error_class = ? AND ${
+          newest(tables, `${tables.workflows}.id`)
+        })`,
+      params: [filter.errorClass],
+    },
     page.after === null ? null : { text: "id < ?", params: [page.after] },
   ]);
   const heads = branchHeads(filter) ?? [[

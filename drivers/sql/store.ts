@@ -185,6 +185,8 @@ type Reads =
   | "signals"
   | "counts"
   | "stepCounts"
+  | "cursorCounts"
+  | "failures"
   | "due";
 
 function reads<Tx>(reach: Reach<Tx>): Pick<StoreDriver<Tx>, Reads> {
@@ -212,6 +214,15 @@ function reads<Tx>(reach: Reach<Tx>): Pick<StoreDriver<Tx>, Reads> {
     signals: (id) => reach.read((sql) => sought(sql, id, sql.query.signals, [])),
     counts: () => reach.read((sql) => sql.query.counts()),
     stepCounts: (name) => reach.read((sql) => sql.query.stepCounts(name)),
+    cursorCounts: (name) => reach.read((sql) => sql.query.cursorCounts(name)),
+    async failures({ names }, { limit, after }) {
+      return limit < 1 || names?.length === 0 ? [] : await reach.read((sql) => {
+        const id = after === undefined ? null : sql.idIn(after);
+        return after !== undefined && id === null
+          ? nothing([])
+          : sql.query.failures(names, { limit, after: id });
+      });
+    },
     async due({ before, limit }) {
       return limit < 1 ? [] : await reach.read((sql) => sql.query.due(before, limit));
     },

@@ -76,7 +76,8 @@ export function sqliteStore(
     );
   }
   const client = sqliteClient(databaseOf(source), { busyTimeoutMs, synchronous });
-  return sqlStore(client, sqliteDialect, { tablePrefix, migrations: MIGRATIONS });
+  const store = sqlStore(client, sqliteDialect, { tablePrefix, migrations: MIGRATIONS });
+  return { ...store, exclusive: true };
 }
 
 function databaseOf(source: unknown): string | DatabaseSync {

@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { ExecutionRecord, WorkflowRecord } from "../define/records.ts";
+import type { ExecutionRecord, Progress, WorkflowRecord } from "../define/records.ts";
+import { type ProgressEstimate, progressEstimate } from "../observe/progress.ts";
 import { duration, paint, type Palette, plainPalette } from "./style.ts";
 import { clean } from "./table.ts";
 
@@ -52,6 +53,7 @@ export function timeline(
   const scale = scaleOf(workflow, history, options);
   const all = options.chunks ? history.map((one): Line => [one]) : joined(history);
   const shown = options.limit === undefined ? all : all.slice(-options.limit);
+  const estimate = progressEstimate(history, options.now);
   const nameWidth = Math.max(4, ...shown.map(([first]) => label(first).length));
   const lines = shown.map((line) => {
     const [first] = line;
@@ -64,7 +66,8 @@ export function timeline(
       tookOf(line, options.now).padStart(8),
       paint(palette, colour, outcomeOf(last, options.now)) + chunksOf(line, palette),
     ];
-    return [`  ${cells.join("  ")}`, ...details(last, palette)].join("\n");
+    const progress = last === history.at(-1) ? pace(estimate, options.now) : progressBar(last);
+    return [`  ${cells.join("  ")}`, ...details(last, progress, palette)].join("\n");
   });
   const hidden = all.length - shown.length;
   const more = hidden === 0 ? [] : [paint(palette, "dim", `  … ${hidden} earlier lines`)];
@@ -136,7 +139,7 @@ function expectationOf({ waitingFor, scheduledFor }: ExecutionRecord, now: Date)
   return inMs > 0 ? `due in ${duration(inMs)}` : `due since ${duration(-inMs)}`;
 }
 
-function details(one: ExecutionRecord, palette: Palette): string[] {
+function details(one: ExecutionRecord, progress: string, palette: Palette): string[] {
   const lines: string[] = [];
   const stored = one.metadata.exception as { class?: string; message?: string } | undefined;
   const errorClass = one.errorClass ?? stored?.class;
@@ -144,7 +147,7 @@ function details(one: ExecutionRecord, palette: Palette): string[] {
   if (errorClass !== undefined && errorClass !== null) {
     lines.push(paint(palette, "dim", `       ${errorClass}: ${firstLine(message)}`));
   }
-  if (one.progress !== null) lines.push(paint(palette, "dim", `       ${progressBar(one)}`));
+  if (progress !== "") lines.push(paint(palette, "dim", `       ${progress}`));
   return lines;
 }
 
@@ -153,8 +156,20 @@ function firstLine(text: string): string {
   return line.length > 100 ? `${line.slice(0, 99)}…` : line;
 }
 
+/** How far the newest chain is, how fast it goes, and how long it still takes. */
+function pace(estimate: ProgressEstimate | null, now: Date): string {
+  if (estimate === null) return "";
+  const { ratePerSecond: rate, estimatedEndAt: end } = estimate;
+  const speed = rate === null
+    ? ""
+    : ` · ${rate < 10 ? rate.toFixed(1) : Math.round(rate)} per second`;
+  const restMs = end === null ? 0 : end.getTime() - now.getTime();
+  return progressBar({ progress: estimate }) + speed +
+    (restMs > 0 ? ` · about ${duration(restMs)} left` : "");
+}
+
 /** How far a resumable step is, as a bar where the end is known. */
-export function progressBar({ progress }: Pick<ExecutionRecord, "progress">): string {
+export function progressBar({ progress }: { readonly progress: Progress | null }): string {
   if (progress === null) return "";
   const { done, total, message } = progress;
   const note = message === null ? "" : ` · ${clean(message)}`;

@@ -22,7 +22,7 @@ import { writeOptions } from "./announce.ts";
 import type { Core } from "./core.ts";
 import { stoppedFromOutside } from "./holdings.ts";
 import { type PlanBase, planNow, planStep } from "./plan.ts";
-import { announceIn, emitIn, graceMs } from "./transactions.ts";
+import { announceIn, emitIn, graceMs, refuseWithoutTx } from "./transactions.ts";
 import { decodeColumn } from "./view.ts";
 
 /** What a command may be given. */
@@ -70,6 +70,7 @@ export async function command(
     tx?: unknown;
   },
 ): Promise<WorkflowRow> {
+  refuseWithoutTx(core, what.tx, `${what.action} a workflow`);
   while (true) {
     const at = await mustGet(core, row.id, what.tx);
     const planned = await what.plan(at);
@@ -196,6 +197,7 @@ export async function sendSignal(
   row: WorkflowRow,
   what: { name: string; payload: unknown; options: SignalOptions },
 ): Promise<SignalRecord> {
+  refuseWithoutTx(core, what.options.tx, "send a signal");
   if (typeof what.name !== "string" || what.name === "") {
     throw new InvalidInputError("Cannot send a signal without a name");
   }

@@ -156,7 +156,8 @@ function stepGone(
     workflow: definition.name,
     step: stepName,
     count,
-    message: `${counted(count)} of "${definition.name}" wait${s(count)} at the step "${stepName}", ` +
+    message:
+      `${counted(count)} of "${definition.name}" wait${s(count)} at the step "${stepName}", ` +
       `which the code does not have`,
     advice: `Put removedStep(${JSON.stringify(stepName)}) in its place (they go on with the step ` +
       `after it), or keep the old step in this deploy and take it out of a later one. If it must ` +
@@ -210,14 +211,16 @@ function tombstones(
       ? {
         kind: "tombstone_in_use",
         ...about,
-        message: `${counted(count)} of "${definition.name}" still stand${s(count)} at the removed ` +
+        message:
+          `${counted(count)} of "${definition.name}" still stand${s(count)} at the removed ` +
           `step "${name}"`,
         advice: `Keep removedStep(${JSON.stringify(name)}): they go on with the step after it.`,
       }
       : {
         kind: "tombstone_unused",
         ...about,
-        message: `No workflow of "${definition.name}" stands at the removed step "${name}" any more`,
+        message:
+          `No workflow of "${definition.name}" stands at the removed step "${name}" any more`,
         advice: `Once no worker runs the code that had it, removedStep(${JSON.stringify(name)}) ` +
           `can go.`,
       };

@@ -27,6 +27,8 @@ export interface ListFilter {
   readonly hero?: unknown;
   /** The step they point at. */
   readonly step?: string;
+  /** The class of the error that their newest execution ended with; best with a `state`. */
+  readonly errorClass?: string;
   /** Only rows that were not written since: "stuck" ones. */
   readonly updatedBefore?: Date;
   /** How many at the most; default 50. */
@@ -49,6 +51,7 @@ const KEYS = [
   "ongoing",
   "hero",
   "step",
+  "errorClass",
   "updatedBefore",
   "limit",
   "after",
@@ -75,6 +78,7 @@ function storeFilter(filter: ListFilter): WorkflowFilter {
     states: statesOf(filter),
     ...heroFilter(filter),
     nextStepName: filter.step,
+    errorClass: filter.errorClass,
     updatedBefore: filter.updatedBefore,
   };
 }

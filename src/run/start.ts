@@ -16,7 +16,7 @@ import type { Core } from "./core.ts";
 import { MAX_BATCH } from "./create_core.ts";
 import { planStep } from "./plan.ts";
 import { createRun, type Run } from "./run.ts";
-import { announceIn, emitIn, graceMs } from "./transactions.ts";
+import { announceIn, emitIn, graceMs, refuseWithoutTx } from "./transactions.ts";
 
 /** What `start` may be given beside the definition. */
 export interface StartOptions<Hero = unknown, Input = unknown> {
@@ -49,6 +49,7 @@ export async function start(
   definition: WorkflowDefinition,
   options: StartOptions,
 ): Promise<Run> {
+  refuseWithoutTx(core, options.tx, "start a workflow");
   const fresh = await newWorkflow(core, definition, options);
   const created = options.tx === undefined
     ? await core.create(fresh)
@@ -74,6 +75,7 @@ export async function startMany(
   items: readonly StartOptions[],
   tx: unknown,
 ): Promise<Started[]> {
+  refuseWithoutTx(core, tx, "start workflows");
   if (!Array.isArray(items)) {
     throw new InvalidInputError(
       `Cannot start many "${definition?.name}": pass an array of options`,

@@ -11,6 +11,7 @@
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
+import { InvalidStateError } from "../errors.ts";
 import type { WorkflowEvent } from "../observe/events.ts";
 import type { Job } from "../state/records.ts";
 import { announce } from "./announce.ts";
@@ -35,6 +36,19 @@ const open = new AsyncLocalStorage<{ readonly core: Core; ended: boolean }>();
 export function isInTransaction(core: Core): boolean {
   const transaction = open.getStore();
   return transaction !== undefined && transaction.core === core && !transaction.ended;
+}
+
+/**
+ * Refuses a write that would wait for the transaction it is called in.
+ *
+ * @throws {InvalidStateError} When the store has one writer and `tx` was left out inside a transaction.
+ */
+export function refuseWithoutTx(core: Core, tx: unknown, what: string): void {
+  if (tx !== undefined || core.store.exclusive !== true || !isInTransaction(core)) return;
+  throw new InvalidStateError(
+    `Cannot ${what} inside a transaction without it: ${core.store.name} has one writer, so this ` +
+      `would wait for itself; pass { tx }`,
+  );
 }
 
 /** Runs work whose jobs are handed to the queue at once, inside whatever transaction is open. */

@@ -94,6 +94,11 @@ export interface WorkflowFilter {
   readonly nextStepName?: string | undefined;
   /** Rows last written before this instant. */
   readonly updatedBefore?: Date | undefined;
+  /**
+   * The class of the error that the newest execution ended with. No index knows it: every workflow
+   * that the rest of the filter lets through is looked at.
+   */
+  readonly errorClass?: string | undefined;
 }
 
 /** One page of a list, newest first. */
@@ -112,6 +117,24 @@ export interface Count {
   readonly state: WorkflowState;
   /** How many. */
   readonly count: number;
+}
+
+/** The newest execution of a paused workflow, when it failed: what a person has to look at. */
+export interface Failure {
+  /** The name of the workflow's definition. */
+  readonly workflowName: string;
+  /** The execution that failed. */
+  readonly execution: ExecutionRow;
+}
+
+/** How many ongoing workflows stand at a step with a cursor, and how many without one. */
+export interface CursorCount {
+  /** The step they point at. */
+  readonly stepName: string;
+  /** How many hold a cursor for it. */
+  readonly withCursor: number;
+  /** How many have begun it, or are at a further attempt, and hold none. */
+  readonly begunWithout: number;
 }
 
 /** Which terminal workflows to delete. */
@@ -170,6 +193,11 @@ export interface PresenceOptions {
 export interface StoreDriver<Tx = unknown> {
   /** The driver's name, for messages. */
   readonly name: string;
+  /**
+   * True when a transaction keeps every other write waiting: a write without `tx` inside one would
+   * then wait for itself, and the engine refuses it.
+   */
+  readonly exclusive?: boolean;
 
   /** Brings the schema up to date; safe to run concurrently and again. */
   migrate(options?: MigrateOptions): Promise<MigrationReport>;
@@ -239,6 +267,21 @@ export interface StoreDriver<Tx = unknown> {
 
   /** How many workflows of one definition point at each step, while they are ongoing. */
   stepCounts(name: string): Promise<{ stepName: string; count: number }[]>;
+
+  /**
+   * How many workflows of one definition hold a cursor, or have begun without one, at the step they
+   * point at, while they are ongoing; steps at which there are neither may be left out.
+   */
+  cursorCounts(name: string): Promise<CursorCount[]>;
+
+  /**
+   * The failures of paused workflows, newest workflow first; `after` is the id of the last
+   * workflow of the page before. It costs no more than the paused workflows are many.
+   */
+  failures(
+    filter: { readonly names?: readonly string[] | undefined },
+    page: Page,
+  ): Promise<Failure[]>;
 
   /**
    * Scheduled executions of ready workflows that are due before an instant, oldest first; those

@@ -24,6 +24,7 @@
  */
 
 import type { StoreDriver } from "../seams/store.ts";
+import { type QueueBench, type QueueCase, queueCases } from "./queue_cases.ts";
 import type { StoreCase, StoreCaseContext } from "./store_cases/_case.ts";
 import { checkpointCases } from "./store_cases/checkpoint.ts";
 import { claimCases } from "./store_cases/claim.ts";
@@ -48,6 +49,12 @@ import { skipAndPlaceCases } from "./store_cases/skip.ts";
 import { transactionStoreCases } from "./store_cases/transactions.ts";
 import { valueCases } from "./store_cases/values.ts";
 
+export {
+  type QueueBench,
+  type QueueCase,
+  type QueueCaseContext,
+  queueCases,
+} from "./queue_cases.ts";
 export type { StoreCase, StoreCaseContext } from "./store_cases/_case.ts";
 
 /** All cases of a store, by member of the seam. */
@@ -137,6 +144,25 @@ export async function runStoreCase(one: StoreCase, database: CaseDatabase): Prom
     for (const store of opened) await store.close();
     await database.drop?.();
   }
+}
+
+/** The queue that is to be tested. */
+export interface QueueUnderTest {
+  /** Opens an empty queue for one case, with the clock that drives it. */
+  open(): QueueBench | Promise<QueueBench>;
+  /** The cases to leave out. */
+  readonly skip?: readonly Skip[];
+}
+
+/** Hands every case of a queue to a test runner, named `<prefix>: <case>`. */
+export function registerQueueCases(
+  prefix: string,
+  queue: QueueUnderTest,
+  register: Register,
+): void {
+  registerAll(prefix, queueCases, queue.skip ?? [], register, async (one: QueueCase) => {
+    await one.run({ open: async () => await queue.open() });
+  });
 }
 
 function registerAll<Case extends { readonly name: string }>(

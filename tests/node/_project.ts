@@ -4,7 +4,7 @@
 
 import { dirname, join } from "node:path";
 import { packPackage } from "../../tools/pack.ts";
-import { COMPILERS, installTools, npm, type Outcome, runProgram, type Runtime } from "./_tools.ts";
+import { installTools, NODE_24, npm, type Outcome, runProgram, type Runtime } from "./_tools.ts";
 
 /** The project, with everything installed. */
 export interface Project {
@@ -12,6 +12,8 @@ export interface Project {
   readonly folder: string;
   /** The package in there. */
   readonly package: string;
+  /** Where the program of a runtime is. */
+  programOf(runtime: Runtime): string;
   /** Runs a file with a runtime, or its tests. */
   run(runtime: Runtime, args: readonly string[], env?: Record<string, string>): Promise<Outcome>;
   /** Runs a compiler. */
@@ -23,7 +25,7 @@ export interface Project {
 }
 
 const HERE = new URL("./", import.meta.url);
-const FILES = ["conformance.mjs", "engine.mjs", "_worker.mjs", "every_entry.ts"];
+const FILES = ["conformance.mjs", "engine.mjs", "_stores.mjs", "_worker.mjs", "every_entry.ts"];
 
 /** Packs, and installs what was packed as npm does for its users. */
 export async function makeProject(): Promise<Project> {
@@ -40,23 +42,24 @@ export async function makeProject(): Promise<Project> {
     await Deno.remove(folder, { recursive: true });
     throw error;
   }
-  const pathOf = ({ folder, program }: Runtime): string =>
+  const programOf = ({ folder, program }: Runtime): string =>
     join(tools, "node_modules", folder, "bin", program);
   return {
     folder,
     package: join(folder, "node_modules/@pawl/pawl"),
+    programOf,
     run: (runtime, args, env = {}) =>
-      runProgram(pathOf(runtime), { args: [...args], cwd: folder, env }),
+      runProgram(programOf(runtime), { args: [...args], cwd: folder, env }),
     compile: (compiler, args) =>
-      runProgram(Deno.execPath(), {
-        args: ["run", "-A", join(tools, "node_modules", compiler, "bin/tsc"), ...args],
+      runProgram(programOf(NODE_24), {
+        args: [join(tools, "node_modules", compiler, "bin/tsc"), ...args],
         cwd: folder,
       }),
     pawl: (runtime, args) =>
       runProgram(join(folder, "node_modules/.bin/pawl"), {
         args: [...args],
         cwd: folder,
-        env: { PATH: `${dirname(pathOf(runtime))}:${Deno.env.get("PATH")}`, NO_COLOR: "1" },
+        env: { PATH: `${dirname(programOf(runtime))}:${Deno.env.get("PATH")}`, NO_COLOR: "1" },
       }),
     remove: () => Deno.remove(folder, { recursive: true }),
   };

@@ -56,7 +56,7 @@ const users = hero("User", {
   idOf: (user: User) => user.id,
 });
 
-export const onboarding = workflow({
+const onboarding = workflow({
   name: "onboarding",
   hero: users,
   cancelIf: ({ hero }) => same<typeof hero, User>(),

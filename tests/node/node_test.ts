@@ -1,0 +1,194 @@
+/**
+ * The package as its users get it: packed, installed by npm, and used in Node 22, Node 24 and Bun,
+ * from JavaScript and from TypeScript.
+ */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { storeCases } from "../../src/testing/conformance.ts";
+import { VERSION } from "../../src/version.ts";
+import {
+  type FreshDatabase,
+  freshMysql,
+  freshPostgres,
+  freshSqlite,
+  mysqlServer,
+  postgresServer,
+} from "../_servers.ts";
+import { makeProject, type Project } from "./_project.ts";
+import { reportOf } from "./_report.ts";
+import { BUN, COMPILERS, hasNpm, NODE_22, NODE_24, runProgram, type Runtime } from "./_tools.ts";
+
+const npmIsHere = await hasNpm();
+/** The databases, by the name of their driver; null: it cannot be tested here. */
+const DATABASES: Readonly<Record<string, (() => Promise<FreshDatabase>) | null>> = {
+  memory: () => freshSqlite({ record: false }),
+  sqlite: freshSqlite,
+  postgres: npmIsHere && await postgresServer() !== null ? freshPostgres : null,
+  mysql: npmIsHere && await mysqlServer() !== null ? freshMysql : null,
+};
+/** Where what is tested; Bun only with the stores that are built into it. */
+const PLACES: readonly (readonly [Runtime, readonly string[]])[] = [
+  [NODE_22, ["memory", "sqlite", "postgres", "mysql"]],
+  [NODE_24, ["memory", "sqlite", "postgres", "mysql"]],
+  [BUN, ["memory", "sqlite"]],
+];
+
+let made: Promise<Project> | null = null;
+
+/** Packs and installs once, for all tests of this file. */
+function theProject(): Promise<Project> {
+  return made ??= makeProject();
+}
+
+Deno.test.afterAll(async () => {
+  const project = await made?.catch(() => null);
+  await project?.remove();
+});
+
+function inProject(name: string, test: (project: Project) => Promise<void>, ignore = false): void {
+  Deno.test({ name, ignore: ignore || !npmIsHere, fn: async () => await test(await theProject()) });
+}
+
+for (const [runtime, stores] of PLACES) {
+  for (const store of stores) {
+    const fresh = DATABASES[store] ?? null;
+    inProject(
+      `${runtime.name}: the ${store} store passes every conformance case`,
+      async (project) => {
+        await using database = await fresh?.() as FreshDatabase;
+        await passes(project, runtime, "conformance.mjs", {
+          count: storeCases.length,
+          env: { PAWL_NODE_SUBJECT: store, PAWL_NODE_DATABASE: database.url },
+        });
+      },
+      fresh === null,
+    );
+    inProject(
+      `${runtime.name}: workflows end on ${store}, also over a killed process`,
+      async (project) => {
+        await using database = await fresh?.() as FreshDatabase;
+        await passes(project, runtime, "engine.mjs", {
+          count: store === "memory" ? 1 : 2,
+          env: { PAWL_NODE_STORE: store, PAWL_NODE_DATABASE: database.url },
+        });
+      },
+      fresh === null,
+    );
+  }
+}
+
+/** Runs a file of tests; exactly so many must pass, and none may fail. */
+async function passes(
+  project: Project,
+  runtime: Runtime,
+  file: string,
+  { count, env }: { readonly count: number; readonly env: Record<string, string> },
+): Promise<void> {
+  const { code, output } = await project.run(runtime, [...runtime.testing, `./${file}`], env);
+  const { passed, failed, failures } = reportOf(output);
+  assert.equal(failed, 0, `${failed} failed on ${runtime.name}:\n${failures}`);
+  assert.equal(code, 0, output);
+  assert.equal(passed, count, `${passed} of ${count} tests ran on ${runtime.name}`);
+}
+
+for (const compiler of COMPILERS) {
+  for (const [module, resolution] of [["nodenext", "nodenext"], ["esnext", "bundler"]]) {
+    inProject(
+      `${compiler}: every entry is typed, with ${resolution} resolution`,
+      async (project) => {
+        const { code, output } = await project.compile(compiler, [
+          ...["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess"],
+          ...["--target", "es2022", "--types", "node"],
+          ...["--module", module as string, "--moduleResolution", resolution as string],
+          "every_entry.ts",
+        ]);
+        assert.equal(code, 0, output);
+      },
+    );
+  }
+}
+
+inProject("the examples of the README compile and run as they are", async (project) => {
+  const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
+  const blocks = [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code]) =>
+    code as string
+  );
+  assert.ok(blocks.length >= 2, `only ${blocks.length} examples were found`);
+  const files = blocks.map((_, at) => `readme_${at + 1}`);
+  for (const [at, code] of blocks.entries()) {
+    await Deno.writeTextFile(join(project.folder, `${files[at]}.ts`), code);
+  }
+  // To what Node 22 can read: it does not know `using`.
+  const compiled = await project.compile(COMPILERS[0] as string, [
+    ...["--strict", "--target", "es2022", "--lib", "es2023,esnext.disposable", "--types", "node"],
+    ...["--module", "nodenext", "--outDir", "."],
+    ...files.map((file) => `${file}.ts`),
+  ]);
+  assert.equal(compiled.code, 0, compiled.output);
+  for (const runtime of [NODE_22, NODE_24, BUN]) {
+    for (const file of files) {
+      const { code, output } = await project.run(runtime, [`./${file}.js`]);
+      assert.equal(code, 0, `${file} on ${runtime.name}: ${output}`);
+      assert.doesNotMatch(output, /Assertion failed/, `${file} on ${runtime.name}`);
+    }
+  }
+});
+
+inProject("the program pawl runs in Node 22 and 24", async (project) => {
+  for (const runtime of [NODE_22, NODE_24]) {
+    const version = await project.pawl(runtime, ["--version"]);
+    assert.equal(version.code, 0, version.output);
+    assert.ok(version.output.includes(VERSION), version.output);
+    await using database = await freshSqlite();
+    const migrated = await project.pawl(runtime, ["migrate", "--database", database.url]);
+    assert.equal(migrated.code, 0, migrated.output);
+    const listed = await project.pawl(runtime, ["list", "--json", "--database", database.url]);
+    assert.equal(listed.code, 0, listed.output);
+    const wrong = await project.pawl(runtime, ["migrat"]);
+    assert.equal(wrong.code, 2, wrong.output);
+  }
+});
+
+inProject("without node:sqlite, as in Node 20, opening a file says what to do", async (project) => {
+  const script = `
+    import { sqliteStore } from "@pawl/pawl/sqlite";
+    await sqliteStore("x.db").migrate().catch((error) => console.log(error.name, error.message));`;
+  const args = ["--no-experimental-sqlite", "--input-type=module", "--eval", script];
+  for (const runtime of [NODE_22, NODE_24]) {
+    const { code, output } = await project.run(runtime, args);
+    assert.equal(code, 0, output);
+    assert.match(output, /^StoreError .*no node:sqlite; use a newer one \(Node 22\.\d+ has it\)$/m);
+  }
+});
+
+inProject(
+  "an installation brings no client, and only their entries ask for one",
+  async (project) => {
+    // Not inside of the tools' folder, where Node would find the clients of the other tests.
+    const folder = await Deno.makeTempDir({ prefix: "pawl_test_" });
+    try {
+      await Deno.mkdir(join(folder, "node_modules/@pawl"), { recursive: true });
+      await Deno.symlink(project.package, join(folder, "node_modules/@pawl/pawl"));
+      const installed = await Array.fromAsync(Deno.readDir(join(project.folder, "node_modules")));
+      const packages = installed.map(({ name }) => name).filter((name) => !name.startsWith("."));
+      assert.deepEqual(packages, ["@pawl"]);
+      const script = `
+      for (const entry of ["", "/memory", "/sqlite", "/queues", "/deno-kv", "/testing", "/cli"]) {
+        await import("@pawl/pawl" + entry);
+      }
+      for (const entry of ["/postgres", "/mysql"]) {
+        await import("@pawl/pawl" + entry).catch((error) => console.log(entry, error.message));
+      }`;
+      const { code, output } = await runProgram(project.programOf(NODE_22), {
+        args: ["--preserve-symlinks", "--input-type=module", "--eval", script],
+        cwd: folder,
+      });
+      assert.equal(code, 0, output);
+      assert.match(output, /^\/postgres Cannot find package 'pg'/m);
+      assert.match(output, /^\/mysql Cannot find package 'mysql2'/m);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+);
