@@ -30,6 +30,8 @@
 import { pollingQueue } from "./drivers/queues/polling.ts";
 import { buildEngine, type Engine } from "./src/run/engine.ts";
 import type { EngineOptions } from "./src/run/options.ts";
+import type { QueueDriver } from "./src/seams/queue.ts";
+import type { StoreDriver } from "./src/seams/store.ts";
 
 /**
  * Makes an engine on a store; without a `queue`, workers look at the store's own table.
@@ -38,10 +40,17 @@ import type { EngineOptions } from "./src/run/options.ts";
  */
 export function createEngine<Tx>(options: EngineOptions<Tx>): Engine {
   return buildEngine(
-    { ...options, queue: options?.queue ?? pollingQueue() } as Parameters<
+    { ...options, queue: options?.queue ?? defaultQueue(options?.store) } as Parameters<
       typeof buildEngine
     >[0],
   );
+}
+
+/** Polling, with a wake-up from other processes where the store's database can give one. */
+function defaultQueue(store: StoreDriver | undefined): QueueDriver {
+  return typeof store?.listen === "function"
+    ? pollingQueue({ wake: (heard, how) => store.listen?.(heard, how) ?? Promise.resolve() })
+    : pollingQueue();
 }
 
 export { backoff } from "./src/define/backoff.ts";
@@ -81,6 +90,13 @@ export type { Worker, WorkOptions } from "./src/run/worker.ts";
 export type * from "./src/seams/clock.ts";
 export type * from "./src/seams/queue.ts";
 export type * from "./src/seams/store.ts";
+export type {
+  Activity,
+  ActivityBucket,
+  ActivityClass,
+  ActivityOptions,
+  WorkerActivity,
+} from "./src/state/activity.ts";
 export type * from "./src/state/checkpoint.ts";
 export type * from "./src/state/claim.ts";
 export type { Codec } from "./src/state/codec.ts";

@@ -6,6 +6,7 @@
 
 import type { Count, PurgeOptions, WorkflowFilter } from "../../src/seams/store.ts";
 import type { ExecutionRow, WorkflowRow } from "../../src/state/records.ts";
+import { createEnds, type Ends } from "./ends.ts";
 import { createLanes, type Lanes } from "./lanes.ts";
 import type { Dossier, Ground } from "./layer.ts";
 import { createWorkflowIndex } from "./workflow_index.ts";
@@ -22,6 +23,8 @@ export interface Database extends Ground {
   readonly ids: Ids;
   /** The executions that somebody must look at, in the order of claims. */
   readonly live: Lanes;
+  /** The executions that have ended, in the order of their ends. */
+  readonly ends: Ends;
   /** The workflows that match a filter, newest first, from the one after `after` on. */
   workflows(filter: WorkflowFilter, after: string | undefined): Iterable<WorkflowRow>;
   /** The executions of a workflow in the order of `seq`. */
@@ -42,6 +45,7 @@ export function createDatabase(): Database {
   const slots = new Map<string, string>();
   const index = createWorkflowIndex();
   const live = createLanes();
+  const ends = createEnds();
 
   const workflowOf = (id: string): WorkflowRow => (dossiers.get(id) as Dossier).workflow;
 
@@ -53,17 +57,21 @@ export function createDatabase(): Database {
       histories.set(row.workflowId, ids);
     }
     live.move(before, row);
+    ends.move(before, row);
     executions.set(row.id, row);
   }
 
   function removeExecution(id: string): void {
-    live.move(executions.get(id) ?? null, null);
+    const gone = executions.get(id) ?? null;
+    live.move(gone, null);
+    ends.move(gone, null);
     executions.delete(id);
   }
 
   return {
     ids: createIds(),
     live,
+    ends,
 
     dossier: (workflowId) => dossiers.get(workflowId) ?? null,
     execution: (id) => executions.get(id) ?? null,

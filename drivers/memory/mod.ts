@@ -17,6 +17,7 @@ import { StoreError } from "../../src/errors.ts";
 import type { CursorCount, Failure, StoreDriver, WriteOptions } from "../../src/seams/store.ts";
 import type { ExecutionRow, Job, WorkflowRow } from "../../src/state/records.ts";
 import { createDatabase, type Database } from "./database.ts";
+import { activityOf } from "./ends.ts";
 import type { Ground, Layer } from "./layer.ts";
 import {
   checkpointAll,
@@ -48,6 +49,8 @@ export interface MemoryStoreOptions {
 interface Inside {
   readonly committed: Database;
   readonly transactions: Transactions;
+  /** Who holds each duty, and until when. */
+  readonly duties: Map<string, { readonly holder: string; readonly until: number }>;
 }
 
 const databases = new WeakMap<MemoryDatabase, Inside>();
@@ -56,7 +59,8 @@ const databases = new WeakMap<MemoryDatabase, Inside>();
 export function memoryDatabase(): MemoryDatabase {
   const database: MemoryDatabase = Object.freeze({ kind: "memory" });
   const committed = createDatabase();
-  databases.set(database, { committed, transactions: createTransactions(committed) });
+  const transactions = createTransactions(committed);
+  databases.set(database, { committed, transactions, duties: new Map() });
   return database;
 }
 
@@ -94,9 +98,10 @@ type Writes = Pick<
   | "signal"
   | "purge"
   | "noteJobIds"
+  | "takeDuty"
 >;
 
-function writes({ committed, transactions }: Inside): Writes {
+function writes({ committed, transactions, duties }: Inside): Writes {
   const { ids } = committed;
 
   /** One write in a transaction of its own, inside the caller's when there is one. */
@@ -159,6 +164,12 @@ function writes({ committed, transactions }: Inside): Writes {
         }
       });
     },
+    takeDuty(name, { now, holder, holdMs }) {
+      const held = duties.get(name);
+      const free = held === undefined || held.until <= now.getTime() || held.holder === holder;
+      if (free) duties.set(name, { holder, until: now.getTime() + holdMs });
+      return Promise.resolve(free);
+    },
   };
 }
 
@@ -175,6 +186,7 @@ type Reads = Pick<
   | "cursorCounts"
   | "failures"
   | "due"
+  | "activity"
 >;
 
 function reads({ committed, transactions }: Inside): Reads {
@@ -224,6 +236,8 @@ function reads({ committed, transactions }: Inside): Reads {
           a.scheduledFor.getTime() - b.scheduledFor.getTime() || Number(a.id) - Number(b.id);
         return due.sort(oldest).slice(0, limit);
       }),
+    activity: (options) =>
+      look(undefined, () => activityOf(committed.ends, committed.live.all(), copyOf(options))),
   };
 }
 

@@ -187,7 +187,9 @@ async function commitWork(connection: Connection, where: string, result: unknown
     throw new StoreError(
       DRIVER,
       `Cannot commit to ${where}: the transaction has ended before its work did, by a deadlock, a ` +
-        `lost connection, or a statement that commits by itself; nothing of it was committed here`,
+        `lost connection, or a statement that commits by itself; look at the rows before you ` +
+        `repeat it`,
+      { uncertain: true },
     );
   }
   try {

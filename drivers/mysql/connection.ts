@@ -102,7 +102,7 @@ async function getToKnow(
   for (const text of prepare) await handle.query(text);
   const [rows] = await handle.query({ sql: EXAMINATION, ...options } as QueryOptions);
   const found = (rows as SqlRow[])[0] ?? {};
-  for (const name of ["client", "connection", "results"]) {
+  for (const name of ["client", "results"]) {
     const charset = String(found[name]);
     if (charset === "utf8mb4") continue;
     throw new StoreError(
@@ -121,7 +121,7 @@ async function getToKnow(
 }
 
 const EXAMINATION = "SELECT @@autocommit AS autocommits, @@character_set_client AS client, " +
-  "@@character_set_connection AS connection, @@character_set_results AS results";
+  "@@character_set_results AS results";
 
 /** A pool's own way to cast values would be asked before ours, unless a statement has one too. */
 function typeCastFor({ config }: Core): unknown {

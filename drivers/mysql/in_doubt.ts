@@ -16,8 +16,9 @@
 import type { Connection } from "mysql2/promise";
 import type { Created, StoreDriver } from "../../src/seams/store.ts";
 import type { SignalResult } from "../../src/state/signal.ts";
-import { rowsOf, type SqlClient } from "../sql/client.ts";
+import { rowsOf, type SqlClient, type Statement } from "../sql/client.ts";
 import type { Tables } from "../sql/dialect.ts";
+import { mysqlDialect } from "./dialect.ts";
 import { InDoubtError } from "./errors.ts";
 import { jittered, pause } from "./turns.ts";
 
@@ -33,55 +34,72 @@ export function surely(
   client: SqlClient<Connection>,
   tables: Tables,
 ): StoreDriver<Connection> {
-  const isThere = (table: string, id: string): Promise<boolean> => ask(client, table, id);
   return {
     ...store,
     create: (batch, options) =>
-      once(() => store.create(batch, options), (result) => {
-        const row = (result as Created[]).find((one) => one.kind === "created");
-        return row === undefined
-          ? Promise.resolve(true)
-          : isThere(tables.workflows, row.workflow.id);
+      once(client, () => store.create(batch, options), (result) => {
+        const made = (result as Created[]).find((one) => one.kind === "created");
+        if (made === undefined) return null;
+        const { id, name, createdAt } = made.workflow;
+        return rowQuestion(tables.workflows, id, name, ["created_at", createdAt]);
       }),
     signal: (workflowId, signal, options) =>
-      once(() => store.signal(workflowId, signal, options), (result) => {
+      once(client, () => store.signal(workflowId, signal, options), (result) => {
         const sent = result as SignalResult;
-        return sent.kind === "stored"
-          ? isThere(tables.signals, sent.signal.id)
-          : Promise.resolve(true);
+        if (sent.kind !== "stored") return null;
+        const { id, name, sentAt } = sent.signal;
+        return rowQuestion(tables.signals, id, name, ["sent_at", sentAt]);
       }),
   };
 }
 
+/** Beside the key: a server that lost its last second in a crash may give the same key again. */
+function rowQuestion(
+  table: string,
+  id: string,
+  name: string,
+  [column, time]: readonly [string, Date],
+): Statement {
+  const { idIn, timeIn } = mysqlDialect.codec(/^\d+$/.test(id) ? "bigint" : "uuid");
+  return {
+    text: `SELECT id FROM ${table} WHERE id = ? AND name = ? AND ${column} = ? FOR UPDATE`,
+    params: [idIn(id), name, timeIn(time)],
+  };
+}
+
+/**
+ * Makes a write once.
+ *
+ * @param question What finds a row of a result; null when the result stands for no row.
+ */
 async function once<T>(
+  client: SqlClient<Connection>,
   write: () => Promise<T>,
-  tookPlace: (result: unknown) => Promise<boolean>,
+  question: (result: unknown) => Statement | null,
 ): Promise<T> {
   for (let tries = 1;; tries++) {
     try {
       return await write();
     } catch (error) {
       if (!(error instanceof InDoubtError) || tries >= MAX_TRIES) throw error;
-      let happened: boolean;
-      try {
-        happened = await tookPlace(error.result);
-      } catch {
-        throw error;
-      }
-      if (happened) return error.result as T;
+      const statement = question(error.result);
+      const tookPlace = statement === null || await isThere(client, statement, error);
+      if (tookPlace) return error.result as T;
     }
   }
 }
 
 /** Whether a row is there, once whoever may still be writing it has ended. */
-async function ask(client: SqlClient<Connection>, table: string, id: string): Promise<boolean> {
-  const text = `SELECT id FROM ${table} WHERE id = ? FOR UPDATE`;
-  const params = [/^\d+$/.test(id) ? BigInt(id) : id];
+async function isThere(
+  client: SqlClient<Connection>,
+  question: Statement,
+  doubt: InDoubtError,
+): Promise<boolean> {
   for (let tries = 1;; tries++) {
     try {
-      return (await client.read(() => rowsOf({ text, params }))).length > 0;
-    } catch (error) {
-      if (tries >= MAX_QUESTIONS) throw error;
+      return (await client.read(() => rowsOf(question))).length > 0;
+    } catch {
+      if (tries >= MAX_QUESTIONS) throw doubt;
       await pause(jittered(tries));
     }
   }

@@ -8,7 +8,8 @@
  *
  * A literal must mean the same whatever `sql_mode` a session has. So a quotation mark is doubled,
  * which all modes understand, and a text with a backslash, which they do not agree about, is written
- * in hexadecimal.
+ * in hexadecimal. Every text names its character set: so all have the same collation, whatever that
+ * of the session is, and can stand side by side in a CASE.
  *
  * @module
  */
@@ -52,7 +53,7 @@ export function literal(value: SqlScalar, { cautious }: Manner): string {
   switch (typeof value) {
     case "string":
       return (cautious ? INERT.test(value) : !DELICATE.test(value))
-        ? `'${value.replaceAll("'", "''")}'`
+        ? `_utf8mb4'${value.replaceAll("'", "''")}'`
         : `_utf8mb4 X'${hexadecimal(value)}'`;
     case "number":
       if (Number.isFinite(value)) return String(value);

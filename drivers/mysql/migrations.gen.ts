@@ -12,7 +12,7 @@ import type { Migration } from "../sql/migrate.ts";
 export const MIGRATIONS: readonly Migration[] = [
   {
     name: "0001_pawl",
-    checksum: "1017676b66667d63dcd189e31d620f40b9a8f13f82f119cefb39c747e76087ea",
+    checksum: "1572d24de7c2a163b1969dd134538b4cc3a48ac50b961641c959b2234a6c1507",
     breaking: false,
     sql: `-- The tables of Pawl on MySQL (8.0.17 and newer) and MariaDB (10.6 and newer). A statement ends with
 -- a semicolon at the end of a line. DDL commits by itself here, so each statement can be run again:
@@ -117,6 +117,8 @@ CREATE TABLE IF NOT EXISTS {{prefix}}step_executions (
   KEY live (state, queue, priority, wake_at),
   -- What is due, whatever the grace of its queue.
   KEY due (state, scheduled_for),
+  -- How many ended when, and how: charts read nothing but this.
+  KEY ended (finished_at, state, outcome),
   KEY chain (continues_from_id),
   FOREIGN KEY (workflow_id) REFERENCES {{prefix}}workflows (id) ON DELETE CASCADE,
   FOREIGN KEY (continues_from_id) REFERENCES {{prefix}}step_executions (id) ON DELETE SET NULL
@@ -136,6 +138,22 @@ CREATE TABLE IF NOT EXISTS {{prefix}}signals (
   KEY kept (workflow_id, name, consumed_by_id, sent_at),
   FOREIGN KEY (workflow_id) REFERENCES {{prefix}}workflows (id) ON DELETE CASCADE
 ) {{text}};
+`,
+  },
+  {
+    name: "0002_duties",
+    checksum: "8dfa9205a5901f6f6639c9a2d4934a2cdb594f0cbfbbca7dd2acc9a8a9a0f391",
+    breaking: false,
+    sql: `-- Duties that one worker of all does, such as housekeeping: whoever holds one until when.
+
+CREATE TABLE IF NOT EXISTS {{prefix}}duties (
+  name VARCHAR(255) NOT NULL PRIMARY KEY,
+  holder VARCHAR(255),
+  held_until DATETIME(3) NOT NULL
+) {{text}};
+
+INSERT IGNORE INTO {{prefix}}duties (name, holder, held_until)
+  VALUES ('housekeeping', NULL, '1970-01-01 00:00:00.000');
 `,
   },
 ];

@@ -9,8 +9,10 @@ import type { ClientBase, Pool } from "pg";
 import { InvalidInputError } from "../../src/errors.ts";
 import type { StoreDriver } from "../../src/seams/store.ts";
 import { sqlStore } from "../sql/store.ts";
+import { tablesOf } from "../sql/texts.ts";
 import { postgresClient } from "./client.ts";
-import { postgresDialect } from "./dialect.ts";
+import { channelOf, postgresDialect } from "./dialect.ts";
+import { listen } from "./listen.ts";
 import { MIGRATIONS } from "./migrations.gen.ts";
 import { connectionsOf } from "./pool.ts";
 
@@ -79,9 +81,21 @@ export function postgresStore(
   }
   const connections = connectionsOf(source, { maxConnections });
   const client = postgresClient(connections, { preparedStatements });
-  return sqlStore(client, postgresDialect({ notify }), {
+  const store = sqlStore(client, postgresDialect({ notify }), {
     tablePrefix: options.tablePrefix,
     schema: options.schema,
     migrations: MIGRATIONS,
   });
+  if (!notify) return store;
+  const channel = channelOf(tablesOf(options.tablePrefix ?? "pawl_"));
+  return {
+    ...store,
+    listen: (heard, how) =>
+      listen({
+        ...how,
+        channel,
+        client: connections.extraClient,
+        heard: (payload) => heard(payload === null ? how.clock.now() : Number(payload)),
+      }),
+  };
 }

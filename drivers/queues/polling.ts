@@ -3,16 +3,32 @@
  *
  * There is nothing to enqueue into, so nothing can be lost and nothing must be kept in step. The
  * worker looks at the table at an interval, at once when this process has scheduled something, and
- * at the moment when something that this process scheduled becomes due.
+ * at the moment when something that this process scheduled becomes due. Where the database can
+ * tell, it also looks when another process has scheduled something.
  *
  * @module
  */
 
+import type { Clock } from "../../src/seams/clock.ts";
 import type { JobHandler, ListenOptions, QueueDriver } from "../../src/seams/queue.ts";
 import type { Job } from "../../src/state/records.ts";
+import { createAlarm } from "./alarm.ts";
+
+/** What a polling queue may be told. */
+export interface PollingQueueOptions {
+  /**
+   * Calls `heard` whenever another process has scheduled something, with the instant when it is
+   * due, until the signal is aborted: what the `listen` of a store does. The polls go on meanwhile,
+   * so it may miss some, and when it fails nothing is lost but time.
+   */
+  readonly wake?: (
+    heard: (at: number) => void,
+    options: { readonly signal: AbortSignal; readonly clock: Clock },
+  ) => Promise<void>;
+}
 
 /** A queue of workers that look at the executions table; works over any store. */
-export function pollingQueue(): QueueDriver {
+export function pollingQueue({ wake }: PollingQueueOptions = {}): QueueDriver {
   const looks = new Set<(at: number) => void>();
   return {
     name: "polling",
@@ -24,6 +40,8 @@ export function pollingQueue(): QueueDriver {
     async listen(handler: JobHandler, options: ListenOptions): Promise<void> {
       const alarm = createAlarm(options);
       looks.add(alarm.noLaterThan);
+      // Without the wake-up there are still the polls.
+      const waking = wake?.(alarm.noLaterThan, options).catch(() => {});
       try {
         while (!options.signal.aborted) {
           await handler([]);
@@ -31,76 +49,9 @@ export function pollingQueue(): QueueDriver {
         }
       } finally {
         looks.delete(alarm.noLaterThan);
+        await waking;
       }
     },
     close: () => Promise.resolve(),
   };
-}
-
-interface Alarm {
-  /** Resolves at the next poll, or earlier when somebody asked for it. */
-  next(): Promise<void>;
-  /** Asks for a look at this instant at the latest. */
-  noLaterThan(at: number): void;
-}
-
-/**
- * How many instants an alarm remembers, the nearest ones. What it forgets is found by the poll all
- * the same, only not to the millisecond.
- */
-const MAX_ASKED = 1_000;
-
-function createAlarm({ clock, pollMs, signal }: ListenOptions): Alarm {
-  // In ascending order, each instant once.
-  const asked: number[] = [];
-  let ring: (() => void) | null = null;
-  let timer: unknown = null;
-  let pollAt = 0;
-
-  function arm(): void {
-    if (ring === null) return;
-    if (timer !== null) clock.clearTimeout(timer);
-    const now = clock.now();
-    const earliest = Math.min(asked[0] ?? Infinity, pollAt);
-    timer = clock.setTimeout(() => ring?.(), Math.max(0, earliest - now));
-  }
-
-  return {
-    noLaterThan(at) {
-      const place = placeOf(asked, at);
-      if (asked[place] === at || place >= MAX_ASKED) return;
-      asked.splice(place, 0, at);
-      if (asked.length > MAX_ASKED) asked.pop();
-      if (place === 0) arm();
-    },
-    next: () =>
-      new Promise((resolve) => {
-        const wake = (): void => {
-          if (timer !== null) clock.clearTimeout(timer);
-          timer = null;
-          ring = null;
-          signal.removeEventListener("abort", wake);
-          const now = clock.now();
-          asked.splice(0, placeOf(asked, now + 1));
-          resolve();
-        };
-        if (signal.aborted) return resolve();
-        ring = wake;
-        pollAt = clock.now() + pollMs;
-        signal.addEventListener("abort", wake, { once: true });
-        arm();
-      }),
-  };
-}
-
-/** Where an instant stands or belongs in ascending instants, by bisection. */
-function placeOf(instants: readonly number[], at: number): number {
-  let low = 0;
-  let high = instants.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((instants[middle] as number) < at) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

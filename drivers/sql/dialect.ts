@@ -54,6 +54,8 @@ export interface Tables {
   readonly executions: string;
   /** Their signals. */
   readonly signals: string;
+  /** What one worker of all does. */
+  readonly duties: string;
   /** The applied migrations. */
   readonly schema: string;
 }

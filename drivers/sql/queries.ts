@@ -9,6 +9,7 @@
 import type { Count, WorkflowFilter } from "../../src/seams/store.ts";
 import type { ExecutionRow, WorkflowRow, WorkflowState } from "../../src/state/records.ts";
 import type { SignalRow } from "../../src/state/signal.ts";
+import { type Activities, activities } from "./activity.ts";
 import { type Plan, rowsOf, type SqlScalar, type SqlValue, type Statement } from "./client.ts";
 import { type Column, liveJoin } from "./dialect.ts";
 import {
@@ -25,7 +26,7 @@ import { template } from "./texts.ts";
 import { newest, type Troubles, troubles } from "./troubles.ts";
 
 /** The statements that only read; ids come ready for binding. */
-export interface Queries extends Troubles {
+export interface Queries extends Troubles, Activities {
   /** One workflow. */
   workflow(id: SqlScalar): Plan<WorkflowRow | null>;
   /** One execution. */
@@ -60,7 +61,13 @@ const ONGOING = "state IN ('ready', 'performing', 'paused')";
 
 /** Makes the statements that only read. */
 export function queries(ground: Ground): Queries {
-  return { ...lookUps(ground), ...lists(ground), ...sums(ground), ...troubles(ground) };
+  return {
+    ...lookUps(ground),
+    ...lists(ground),
+    ...sums(ground),
+    ...troubles(ground),
+    ...activities(ground),
+  };
 }
 
 type LookUps = Pick<Queries, "workflow" | "execution" | "ongoing" | "active">;

@@ -6,6 +6,7 @@
 
 import type { SqlScalar } from "./client.ts";
 import type { Dialect, KeyType, Tables, ValueCodec } from "./dialect.ts";
+import { type Duties, duties } from "./duties.ts";
 import { type Locks, locks } from "./locks.ts";
 import { type Queries, queries } from "./queries.ts";
 import { type Statements, statements } from "./statements.ts";
@@ -18,6 +19,8 @@ export interface Sql extends Statements {
   readonly lock: Locks;
   /** The statements that only read. */
   readonly query: Queries;
+  /** What one worker of all does. */
+  readonly duty: Duties;
   /** An id for binding, or null when it is not well-formed. */
   idIn(id: string): SqlScalar;
   /** The well-formed ones among ids, each once, in the order of the ids, with what is bound. */
@@ -36,6 +39,7 @@ export function sqlOf(base: Dialect, tables: Tables, keyType: KeyType): Sql {
     codec,
     lock: locks(ground),
     query: queries(ground),
+    duty: duties(ground),
     idIn,
     knownIds(ids) {
       const known = new Map<string, SqlScalar>();

@@ -79,7 +79,7 @@ export function sqlStore<Tx>(
 }
 
 /** Names that need no quoting anywhere, short enough for the longest index name. */
-function identifier(name: unknown, what: string): string {
+export function identifier(name: unknown, what: string): string {
   if (typeof name === "string" && /^[A-Za-z_][A-Za-z0-9_]{0,29}$/.test(name)) return name;
   throw new InvalidInputError(
     `Cannot use ${JSON.stringify(name)} as ${what}: it is not a plain name; ` +
@@ -133,7 +133,8 @@ type Writes =
   | "command"
   | "signal"
   | "purge"
-  | "noteJobIds";
+  | "noteJobIds"
+  | "takeDuty";
 
 function writes<Tx>(reach: Reach<Tx>): Pick<StoreDriver<Tx>, Writes> {
   return {
@@ -173,6 +174,7 @@ function writes<Tx>(reach: Reach<Tx>): Pick<StoreDriver<Tx>, Writes> {
     async noteJobIds(entries) {
       if (entries.length > 0) await reach.repeat((sql) => commands.noteJobIds(sql, entries));
     },
+    takeDuty: (name, options) => reach.repeat((sql) => sql.duty.take(name, options)),
   };
 }
 
@@ -187,7 +189,8 @@ type Reads =
   | "stepCounts"
   | "cursorCounts"
   | "failures"
-  | "due";
+  | "due"
+  | "activity";
 
 function reads<Tx>(reach: Reach<Tx>): Pick<StoreDriver<Tx>, Reads> {
   return {
@@ -226,6 +229,7 @@ function reads<Tx>(reach: Reach<Tx>): Pick<StoreDriver<Tx>, Reads> {
     async due({ before, limit }) {
       return limit < 1 ? [] : await reach.read((sql) => sql.query.due(before, limit));
     },
+    activity: (options) => reach.read((sql) => sql.query.activity(options)),
   };
 }
 

@@ -36,6 +36,7 @@ export function tablesOf(prefix: string, schema?: string): Tables {
     workflows: `${head}workflows`,
     executions: `${head}step_executions`,
     signals: `${head}signals`,
+    duties: `${head}duties`,
     schema: `${head}schema`,
   };
 }

@@ -12,7 +12,7 @@ import type { Migration } from "../sql/migrate.ts";
 export const MIGRATIONS: readonly Migration[] = [
   {
     name: "0001_pawl",
-    checksum: "bc3a36d5e9a4e18ce21d46cdd16feda1e8dd365699a109fafbd459298a093e06",
+    checksum: "938240ecc3ebd1be4174d1c36f421f764bfb43d687415778aeb2e18c17c5ecb1",
     breaking: false,
     sql: `-- The tables of Pawl on SQLite. A statement ends with a semicolon at the end of a line.
 -- Times are epoch milliseconds; JSON is text that only the engine reads.
@@ -119,6 +119,11 @@ CREATE INDEX IF NOT EXISTS {{prefix}}step_executions_due
   ON {{prefix}}step_executions (state, scheduled_for)
   WHERE state = 'scheduled' AND wake_at IS NOT NULL;
 
+-- How many ended when, and how: charts read nothing but this.
+CREATE INDEX IF NOT EXISTS {{prefix}}step_executions_ended
+  ON {{prefix}}step_executions (finished_at, state, outcome)
+  WHERE finished_at IS NOT NULL;
+
 CREATE UNIQUE INDEX IF NOT EXISTS {{prefix}}step_executions_history
   ON {{prefix}}step_executions (workflow_id, seq);
 
@@ -145,6 +150,21 @@ CREATE UNIQUE INDEX IF NOT EXISTS {{prefix}}signals_key
 CREATE INDEX IF NOT EXISTS {{prefix}}signals_kept
   ON {{prefix}}signals (workflow_id, name, sent_at)
   WHERE consumed_by_id IS NULL;
+`,
+  },
+  {
+    name: "0002_duties",
+    checksum: "18b7de825b00908ae0695f03201a96869c904267ae0b565ccf84c9f68dd09f2f",
+    breaking: false,
+    sql: `-- Duties that one worker of all does, such as housekeeping: whoever holds one until when.
+
+CREATE TABLE IF NOT EXISTS {{prefix}}duties (
+  name TEXT NOT NULL PRIMARY KEY,
+  holder TEXT,
+  held_until INTEGER NOT NULL
+) STRICT;
+
+INSERT OR IGNORE INTO {{prefix}}duties (name, holder, held_until) VALUES ('housekeeping', NULL, 0);
 `,
   },
 ];

@@ -101,6 +101,8 @@ CREATE TABLE IF NOT EXISTS {{prefix}}step_executions (
   KEY live (state, queue, priority, wake_at),
   -- What is due, whatever the grace of its queue.
   KEY due (state, scheduled_for),
+  -- How many ended when, and how: charts read nothing but this.
+  KEY ended (finished_at, state, outcome),
   KEY chain (continues_from_id),
   FOREIGN KEY (workflow_id) REFERENCES {{prefix}}workflows (id) ON DELETE CASCADE,
   FOREIGN KEY (continues_from_id) REFERENCES {{prefix}}step_executions (id) ON DELETE SET NULL

@@ -103,6 +103,11 @@ CREATE INDEX IF NOT EXISTS {{prefix}}step_executions_due
   ON {{prefix}}step_executions (state, scheduled_for)
   WHERE state = 'scheduled' AND wake_at IS NOT NULL;
 
+-- How many ended when, and how: charts read nothing but this.
+CREATE INDEX IF NOT EXISTS {{prefix}}step_executions_ended
+  ON {{prefix}}step_executions (finished_at, state, outcome)
+  WHERE finished_at IS NOT NULL;
+
 CREATE UNIQUE INDEX IF NOT EXISTS {{prefix}}step_executions_history
   ON {{prefix}}step_executions (workflow_id, seq);
 

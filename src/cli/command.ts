@@ -5,6 +5,7 @@
  */
 
 import type { Engine } from "../run/engine.ts";
+import type { EngineOptions } from "../run/options.ts";
 import type { StoreDriver } from "../seams/store.ts";
 import type { Io } from "./io.ts";
 import type { Palette } from "./style.ts";
@@ -64,6 +65,8 @@ export interface EngineWants {
   readonly module: "needed" | "welcome" | "unused";
   /** The module, where it does not come from `--module`. */
   readonly specifier?: string | undefined;
+  /** What else the engine is told. */
+  readonly options?: Pick<EngineOptions, "logger" | "reportError" | "housekeeping">;
 }
 
 /** A command. */

@@ -106,14 +106,20 @@ function contextOf(
     note: (line) => io.stderr(`${line}\n`),
     printJson: (value) => io.stdout(`${JSON.stringify(value, null, 2)}\n`),
     withStore,
-    async withEngine({ module, specifier = moduleOf(typed, io) }, work) {
+    async withEngine({ module, specifier = moduleOf(typed, io), options }, work) {
       if (module === "needed" && specifier === undefined) throw needsModule(command);
       const workflows = module === "unused" || specifier === undefined
         ? []
         : await definitionsIn(specifier, () => io.load(specifier, io.cwd));
       return await withStore(async (store) => {
         const queue = pollingQueue();
-        const engine: Engine = buildEngine({ store, queue, workflows, clock: io.clock });
+        const engine: Engine = buildEngine({
+          ...options,
+          store,
+          queue,
+          workflows,
+          clock: io.clock,
+        });
         try {
           return await work(engine);
         } finally {

@@ -43,7 +43,10 @@ export interface WaitContext<Hero = unknown, Input = unknown> {
 /** What conditions, hooks and bodies all see. */
 export interface ConditionContext<Hero = unknown, Input = unknown>
   extends WaitContext<Hero, Input> {
-  /** This attempt's row; its `id` is the idempotency key for calls to the outside. */
+  /**
+   * This attempt's row. The next attempt is another row: a key for calls to the outside that all
+   * attempts share is made of the workflow, such as `${workflow.id}/charge`.
+   */
   readonly execution: ExecutionRecord;
   /** Which attempt of this step this is, from 1. */
   readonly attempt: number;

@@ -81,7 +81,7 @@ export interface WorkflowRecord {
 
 /** What users see of an execution: the row with its JSON decoded, frozen. */
 export interface ExecutionRecord {
-  /** The primary key, as text: use it as the idempotency key of outside calls. */
+  /** The primary key, as text; every attempt has its own. */
   readonly id: string;
   /** The workflow it belongs to. */
   readonly workflowId: string;

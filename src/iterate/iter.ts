@@ -83,7 +83,7 @@ export function createIter(deps: IterDeps): CreatedIter {
       position.writer.note(checkedProgress({ done, total, message }));
     },
     ...createSources(iteration),
-    toString: () => `iter of step "${deps.stepName}" at ${shown(position.cursor)}`,
+    toString: () => `iter of step "${deps.stepName}" at ${stored(position.cursor, deps)}`,
   };
 
   return {
@@ -148,6 +148,16 @@ function checkedProgress(progress: Progress): Progress {
   const counts = Number.isFinite(done) && (total === null || Number.isFinite(total));
   if (counts && (message === null || typeof message === "string")) return progress;
   throw new InvalidInputError("Cannot note progress: give two numbers and a text");
+}
+
+/** A cursor as it stands in its column, cut to size; one that the body spoilt is only named. */
+function stored(cursor: unknown, deps: IterDeps): string {
+  if (typeof cursor !== "object" || cursor === null) return shown(cursor);
+  try {
+    return deps.encode(cursor)?.slice(0, 200) ?? "null";
+  } catch {
+    return "an object that cannot be stored";
+  }
 }
 
 function shown(cursor: unknown): string {

@@ -9,13 +9,10 @@
  */
 
 import type { Logger } from "../define/context.ts";
-import { wait } from "../seams/clock.ts";
 import { jobOf } from "../state/creation.ts";
 import type { Finished, FinishResult } from "../state/finish.ts";
 import type { Core } from "./core.ts";
-
-const FIRST_WAIT_MS = 50;
-const LONGEST_WAIT_MS = 2_000;
+import { persist } from "./persist.ts";
 
 /** Writes a finish, retrying until the lease must have ended; rejects with the store's last error. */
 export async function finishSurely(
@@ -23,20 +20,14 @@ export async function finishSurely(
   finished: Finished,
   log: Logger,
 ): Promise<FinishResult> {
-  const giveUpAt = core.clock.now() + core.settings.leaseMs;
-  let waitMs = FIRST_WAIT_MS;
-  while (true) {
-    try {
-      const result = await core.finish(finished);
-      // Not only after a failure here: the group that it travelled in may have been sent twice.
-      return result.kind === "lost" ? await ownWrite(core, finished) : result;
-    } catch (error) {
-      log.warn("The end of an execution could not be written; it is tried again", { error });
-      if (core.clock.now() + waitMs >= giveUpAt) throw error;
-      await wait(core.clock, waitMs);
-      waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
-    }
-  }
+  return await persist(core, async () => {
+    const result = await core.finish(finished);
+    // Not only after a failure here: the group that it travelled in may have been sent twice.
+    return result.kind === "lost" ? await ownWrite(core, finished) : result;
+  }, {
+    failed: (error) =>
+      log.warn("The end of an execution could not be written; it is tried again", { error }),
+  });
 }
 
 /** Whether the row was closed by this very finish, whose answer got lost. */

@@ -35,6 +35,18 @@ export interface HousekeepingSummary {
 
 const DEFAULT_BATCH = 500;
 
+/** Runs housekeeping for a worker, unless another worker does so in this interval. */
+export async function housekeepInTurn(core: Core): Promise<void> {
+  const { housekeepingMs } = core.settings;
+  if (housekeepingMs === null) return;
+  try {
+    const duty = { now: core.now(), holder: core.workerId, holdMs: housekeepingMs };
+    if (await core.store.takeDuty("housekeeping", duty)) await housekeep(core);
+  } catch (error) {
+    core.log.error("Housekeeping failed; the next round tries again", { error });
+  }
+}
+
 /** Runs housekeeping once. */
 export async function housekeep(
   core: Core,

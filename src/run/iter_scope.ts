@@ -15,10 +15,12 @@ import {
   type IterationEvent,
   type StopReason,
 } from "../iterate/iter.ts";
+import type { Checkpoint, CheckpointAnswer } from "../state/checkpoint.ts";
 import { encodeCursor } from "../state/codec.ts";
 import { metadataOf } from "../state/metadata.ts";
 import { elapsedMs } from "./core.ts";
 import { type Flow, isFlowSignal } from "./flow.ts";
+import { persist } from "./persist.ts";
 import { idsOf, type StepScope } from "./step_scope.ts";
 import { isInTransaction } from "./transactions.ts";
 import { decodeColumn } from "./view.ts";
@@ -75,8 +77,8 @@ export function openIteration(scope: StepScope, flow: Flow, cursor: unknown): Op
 
   async function save(update: CheckpointUpdate): Promise<void> {
     if (isInTransaction(core)) throw checkpointInTransaction(step.name);
-    const { id: executionId } = execution;
-    const answer = await core.checkpoint({ executionId, token: held.token, ...update });
+    const checkpoint = { executionId: execution.id, token: held.token, ...update };
+    const answer = await checkpointSurely(scope, checkpoint);
     held.heard(answer);
     if (answer === "lost") return;
     if (update.cursor !== undefined) scope.cursor = update.cursor;
@@ -130,6 +132,20 @@ export function openIteration(scope: StepScope, flow: Flow, cursor: unknown): Op
       if (progress !== null && !isLost(scope)) await save({ progress });
     },
   };
+}
+
+/**
+ * Stores a position, which may be written twice as well as once. A store that is away altogether
+ * takes no heartbeats either: before the patience ends the claim counts as lost, which is no error.
+ */
+function checkpointSurely(scope: StepScope, checkpoint: Checkpoint): Promise<CheckpointAnswer> {
+  const { core, log } = scope;
+  const { leaseMs, heartbeatMs } = core.settings;
+  return persist(core, async () => isLost(scope) ? "lost" : await core.checkpoint(checkpoint), {
+    forMs: leaseMs + heartbeatMs,
+    failed: (error) =>
+      log.warn("The cursor of a step could not be stored; it is tried again", { error }),
+  });
 }
 
 /**

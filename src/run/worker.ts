@@ -21,7 +21,7 @@ import { enqueue } from "./announce.ts";
 import type { Core } from "./core.ts";
 import { claimJobs } from "./deliver.ts";
 import { shutDown } from "./holdings.ts";
-import { housekeep } from "./housekeeping.ts";
+import { housekeepInTurn } from "./housekeeping.ts";
 import { positive, whole } from "./options.ts";
 import { perform } from "./perform.ts";
 import { scopeLogger } from "./step_scope.ts";
@@ -177,7 +177,7 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
       if (!polls) await pump();
       if (core.clock.now() >= tidyAt) {
         tidyAt = core.clock.now() + (core.settings.housekeepingMs ?? Infinity);
-        await housekeep(core).catch((error) => core.log.error("Housekeeping failed", { error }));
+        await housekeepInTurn(core);
       }
     }
   }

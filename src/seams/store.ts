@@ -16,6 +16,8 @@
  * @module
  */
 
+import type { Activity, ActivityOptions } from "../state/activity.ts";
+import type { Clock } from "./clock.ts";
 import type { Command, CommandResult } from "../state/command.ts";
 import type { Checkpoint, CheckpointAnswer } from "../state/checkpoint.ts";
 import type { Claim, Claimed } from "../state/claim.ts";
@@ -149,6 +151,16 @@ export interface PurgeOptions {
   readonly exceptNames?: readonly string[] | undefined;
 }
 
+/** Who takes a duty, and for how long. */
+export interface DutyOptions {
+  /** The instant. */
+  readonly now: Date;
+  /** Who takes it. */
+  readonly holder: string;
+  /** How long it is held without being taken again. */
+  readonly holdMs: number;
+}
+
 /** What `migrate` may be told. */
 export interface MigrateOptions {
   /** Only say what would be done. */
@@ -241,6 +253,12 @@ export interface StoreDriver<Tx = unknown> {
   /** Notes the queue's own ids of jobs, for debugging. */
   noteJobIds(entries: readonly { executionId: string; jobId: string }[]): Promise<void>;
 
+  /**
+   * Takes a duty that one of all workers does (`housekeeping`), or keeps it; false while somebody
+   * else holds it.
+   */
+  takeDuty(name: "housekeeping", options: DutyOptions): Promise<boolean>;
+
   /** One workflow, or null. */
   get(id: string, options?: { tx?: Tx | undefined }): Promise<WorkflowRow | null>;
 
@@ -289,11 +307,27 @@ export interface StoreDriver<Tx = unknown> {
    */
   due(options: { readonly before: Date; readonly limit: number }): Promise<ExecutionRow[]>;
 
+  /**
+   * How many executions ended in each slice of a span of time, and which workers hold executions
+   * now. It costs no more than what ended in that span and what runs.
+   */
+  activity(options: ActivityOptions): Promise<Activity>;
+
   /** A correlated sub-query that is true for heroes that have such a workflow. */
   presence(options: PresenceOptions): PresenceSql;
 
   /** Runs work in a transaction of its own and commits when it resolves. */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+
+  /**
+   * Calls `heard` whenever something was scheduled, through whatever connection, with the instant
+   * when somebody must look; resolves when the signal is aborted. A hint: it may come twice, late or
+   * never. Absent where the database cannot tell.
+   */
+  listen?(
+    heard: (at: number) => void,
+    options: { readonly signal: AbortSignal; readonly clock: Clock },
+  ): Promise<void>;
 
   /** The database's own clock in epoch milliseconds, to warn of skew; absent where there is none. */
   serverTime?(): Promise<number>;

@@ -26,11 +26,13 @@
 import type { StoreDriver } from "../seams/store.ts";
 import { type QueueBench, type QueueCase, queueCases } from "./queue_cases.ts";
 import type { StoreCase, StoreCaseContext } from "./store_cases/_case.ts";
+import { activityCases } from "./store_cases/activity.ts";
 import { checkpointCases } from "./store_cases/checkpoint.ts";
 import { claimCases } from "./store_cases/claim.ts";
 import { claimDueCases } from "./store_cases/claim_due.ts";
 import { commandCases } from "./store_cases/command.ts";
 import { createCases } from "./store_cases/create.ts";
+import { dutyCases } from "./store_cases/duties.ts";
 import { finishCases } from "./store_cases/finish.ts";
 import { closingStoreCases } from "./store_cases/finish_closing.ts";
 import { disturbedCases } from "./store_cases/finish_disturbed.ts";
@@ -47,6 +49,7 @@ import { signalCases } from "./store_cases/signal.ts";
 import { signalKeyCases } from "./store_cases/signal_keys.ts";
 import { skipAndPlaceCases } from "./store_cases/skip.ts";
 import { transactionStoreCases } from "./store_cases/transactions.ts";
+import { troubleCases } from "./store_cases/troubles.ts";
 import { valueCases } from "./store_cases/values.ts";
 
 export {
@@ -75,8 +78,11 @@ export const storeCases: readonly StoreCase[] = [
   ...signalCases,
   ...signalKeyCases,
   ...purgeCases,
+  ...dutyCases,
   ...readCases,
   ...listCases,
+  ...activityCases,
+  ...troubleCases,
   ...joinStoreCases,
   ...transactionStoreCases,
   ...raceCases,

@@ -13,6 +13,7 @@ import {
   storeCases,
   type StoreUnderTest,
 } from "../../src/testing/conformance.ts";
+import { caseDatabase as mysqlCaseDatabase, HAS_MYSQL } from "../drivers/_mysql.ts";
 
 /** What nobody can promise of a database that has only one connection. */
 const ONE_CONNECTION: readonly Skip[] = [
@@ -78,9 +79,21 @@ function queried(
   return database.prepare(sql).all(...(params as SQLInputValue[])).map((row) => ({ ...row }));
 }
 
+/** The stores on servers, which may not be here. */
+const SERVERS: Readonly<Record<string, StoreUnderTest & { readonly isHere: boolean }>> = {
+  mysql: { isHere: HAS_MYSQL, database: () => mysqlCaseDatabase("url") },
+  "mysql of the application": { isHere: HAS_MYSQL, database: () => mysqlCaseDatabase("pool") },
+};
+
 for (const [name, store] of Object.entries(STORES)) {
   registerStoreCases(name, store, (title, run, skip) => {
     Deno.test({ name: title, fn: run, ignore: skip !== null });
+  });
+}
+
+for (const [name, { isHere, ...store }] of Object.entries(SERVERS)) {
+  registerStoreCases(name, store, (title, run, skip) => {
+    Deno.test({ name: title, fn: run, ignore: skip !== null || !isHere });
   });
 }
 

@@ -143,6 +143,21 @@ for (const keyType of ["bigint", "uuid"] as const) {
         assert.ok(indexes(plans).has("pawl_workflows_ended"));
       });
 
+      await t.step("what has gone wrong is found among the paused workflows", async () => {
+        const page = { limit: 50, after: claimed[0]?.workflow.id };
+        const plans = await plansOf(async () => {
+          await store.failures({}, page);
+          await store.failures({ names: ["billing", "export"] }, page);
+          await store.list({ states: ["paused"], errorClass: "TypeError" }, page);
+          await store.cursorCounts("billing");
+        });
+        assert.deepEqual(scans(plans), []);
+        const [all] = [...plans].filter(([text]) => text.includes("workflow_name"));
+        assert.match(all?.[1][0] ?? "", /^SEARCH w USING INDEX pawl_workflows_state/);
+        assert.ok(all?.[1].some((line) => /_history \(workflow_id=\? AND seq=\?\)/.test(line)));
+        assert.ok(!all?.[1].some((line) => line.includes("TEMP B-TREE")));
+      });
+
       await t.step("lists come from an index without sorting the table", async () => {
         const page = { limit: 50, after: claimed[0]?.workflow.id };
         const plans = await plansOf(async () => {

@@ -133,7 +133,7 @@ Deno.test("a missing directory is named, with what to check, and the store recov
     const store = sqliteStore(deep);
     await assert.rejects(store.migrate());
     await Deno.mkdir(`${path}_folder/deep`, { recursive: true });
-    assert.equal((await store.migrate()).applied.length, 1);
+    assert.ok((await store.migrate()).applied.length > 0);
     await store.close();
   }));
 

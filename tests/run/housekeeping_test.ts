@@ -351,3 +351,19 @@ behaviour(
     );
   },
 );
+
+behaviour("HSK-31 of several workers one does the housekeeping of an interval", async (world) => {
+  const definition = booking();
+  const store = world.store();
+  const housekeeping = { interval: "30 minutes" } as const;
+  const first = await world.engine({ workflows: [definition], store, housekeeping });
+  const second = await world.engine({ workflows: [definition], store, housekeeping });
+  const did: string[] = [];
+  first.engine.events.on("housekeeping", () => void did.push("first"));
+  second.engine.events.on("housekeeping", () => void did.push("second"));
+  await using _one = first.engine.work();
+  await using _two = second.engine.work();
+  await first.clock.tick("31 minutes");
+  await second.clock.tick("31 minutes");
+  assert.deepEqual(did, ["first"]);
+});

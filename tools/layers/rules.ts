@@ -75,7 +75,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "drivers/sqlite": ["src/errors.ts", "src/define", "src/state", "src/seams", "drivers/sql"],
   "drivers/postgres": ["src/errors.ts", "src/define", "src/state", "src/seams", "drivers/sql"],
   "drivers/mysql": ["src/errors.ts", "src/define", "src/state", "src/seams", "drivers/sql"],
-  "drivers/queues": ["src/errors.ts", "src/define", "src/state", "src/seams", "drivers/sql"],
+  // The queue in PostgreSQL is a table of the store's database: it shares the store's way to it.
+  "drivers/queues": ["src/errors.ts", "src/define", "src/state", "src/seams", "drivers/postgres"],
 };
 
 /** The database clients, and the only places that may import each. */

@@ -47,7 +47,7 @@ async function run(context: Context): Promise<number> {
     : await context.withEngine(
       {
         module: "needed",
-        housekeeping: retentionMs === undefined ? {} : { retention: retentionMs },
+        options: { housekeeping: retentionMs === undefined ? {} : { retention: retentionMs } },
       },
       (engine) => engine.housekeep(),
     );
