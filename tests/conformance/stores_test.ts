@@ -14,6 +14,7 @@ import {
   type StoreUnderTest,
 } from "../../src/testing/conformance.ts";
 import { caseDatabase as mysqlCaseDatabase, HAS_MYSQL } from "../drivers/_mysql.ts";
+import { caseDatabase as postgresCaseDatabase, HAS_POSTGRES } from "../drivers/_postgres.ts";
 
 /** What nobody can promise of a database that has only one connection. */
 const ONE_CONNECTION: readonly Skip[] = [
@@ -83,6 +84,12 @@ function queried(
 const SERVERS: Readonly<Record<string, StoreUnderTest & { readonly isHere: boolean }>> = {
   mysql: { isHere: HAS_MYSQL, database: () => mysqlCaseDatabase("url") },
   "mysql of the application": { isHere: HAS_MYSQL, database: () => mysqlCaseDatabase("pool") },
+  postgres: { isHere: HAS_POSTGRES, database: () => postgresCaseDatabase("url") },
+  "postgres of the application": {
+    isHere: HAS_POSTGRES,
+    database: () => postgresCaseDatabase("pool"),
+  },
+  "postgres with UUIDs": { isHere: HAS_POSTGRES, database: () => postgresCaseDatabase("uuid") },
 };
 
 for (const [name, store] of Object.entries(STORES)) {

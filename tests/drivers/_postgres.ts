@@ -1,24 +1,24 @@
 /**
- * What the tests of PostgreSQL share: a database of their own, and a schema in it per test.
+ * What the tests of PostgreSQL share: a database of their own, and a schema in it per case.
  */
 
 // @ts-types="@types/pg"
 import pg from "pg";
 import { postgresStore, type PostgresStoreOptions } from "../../drivers/postgres/mod.ts";
+import type { StoreDriver } from "../../mod.ts";
 import type { CaseDatabase } from "../../src/testing/conformance.ts";
 import { type FreshDatabase, freshPostgres, postgresServer } from "../_servers.ts";
 
 /** Whether there is a server to test on; without one the tests are left out, and in CI they fail. */
 export const HAS_POSTGRES: boolean = await postgresServer() !== null;
 
-/** A pool for a test; it must be ended by the test. */
-export function testPool(url: string, config: pg.PoolConfig = {}): pg.Pool {
+/** A pool for a test, which ends it. */
+export function testPool(url: string, config: pg.PoolConfig = {}): pg.Pool & AsyncDisposable {
   const pool = new pg.Pool({ connectionString: url, max: 4, ...config });
-  pool.on("error", () => {});
-  return pool;
+  return Object.assign(pool, { [Symbol.asyncDispose]: () => pool.end() });
 }
 
-/** Runs one statement with a pool of its own. */
+/** Runs one statement on a connection of its own. */
 export async function queryOn(
   url: string,
   text: string,
@@ -34,42 +34,80 @@ export async function queryOn(
   }
 }
 
+/** A database with what tests do in it. */
+export interface TestDatabase extends FreshDatabase {
+  /** Runs one statement. */
+  query(text: string, params?: readonly unknown[]): Promise<Record<string, unknown>[]>;
+  /** Opens a store on it, by its URL. */
+  store(options?: PostgresStoreOptions): StoreDriver<pg.ClientBase> & AsyncDisposable;
+}
+
 /** Registers a test on a fresh database; it is left out where there is no server. */
-export function postgresTest(
-  name: string,
-  test: (database: FreshDatabase) => Promise<void>,
-): void {
+export function postgresTest(name: string, test: (database: TestDatabase) => Promise<void>): void {
   Deno.test({
     name,
     ignore: !HAS_POSTGRES,
     async fn() {
       await using database = await freshPostgres();
-      await test(database);
+      await test(testDatabase(database));
     },
   });
 }
 
-let shared: Promise<FreshDatabase> | null = null;
-let count = 0;
-
-/** An empty schema in a database that all cases of a file share: making one is quick. */
-export async function caseDatabase(options: PostgresStoreOptions = {}): Promise<CaseDatabase> {
-  shared ??= freshPostgres();
-  const { url } = await shared;
-  const schema = `case_${++count}`;
-  const search = new URL(url);
-  search.searchParams.set("options", `-c search_path=${schema}`);
-  await queryOn(url, `CREATE SCHEMA ${schema}`);
+function testDatabase(database: FreshDatabase): TestDatabase {
+  const { url } = database;
   return {
-    open: () => postgresStore(search.href, { maxConnections: 4, ...options }),
-    query: (sql, params) => queryOn(search.href, sql, params),
-    drop: () => queryOn(url, `DROP SCHEMA ${schema} CASCADE`).then(() => {}),
+    ...database,
+    query: (text, params) => queryOn(url, text, params),
+    store: (options = {}) => disposable(postgresStore(url, { maxConnections: 4, ...options })),
   };
 }
 
-/** Drops what `caseDatabase` made, when a file is done. */
-export async function dropShared(): Promise<void> {
-  const database = await shared;
-  shared = null;
-  await database?.drop();
+/** A store that is closed at the end of its scope. */
+export function disposable<Tx>(store: StoreDriver<Tx>): StoreDriver<Tx> & AsyncDisposable {
+  return { ...store, [Symbol.asyncDispose]: () => store.close() };
+}
+
+let shared: Promise<FreshDatabase> | null = null;
+let users = 0;
+let count = 0;
+
+/**
+ * An empty schema for one case, reached by URL or through a pool of the application, with keys that
+ * the database makes or with UUIDs. All cases share a database, because making one is slow.
+ */
+export async function caseDatabase(how: "url" | "pool" | "uuid"): Promise<CaseDatabase> {
+  users++;
+  shared ??= freshPostgres();
+  const { url } = await shared;
+  const schema = `case_${++count}`;
+  const own = new URL(url);
+  own.searchParams.set("options", `-c search_path=${schema}`);
+  await queryOn(url, `CREATE SCHEMA ${schema}`);
+  const pools: pg.Pool[] = [];
+
+  function open(): StoreDriver {
+    if (how === "url") return postgresStore(own, { maxConnections: 4 });
+    if (how === "pool") {
+      const pool = new pg.Pool({ connectionString: own.href, max: 4 });
+      pools.push(pool);
+      return postgresStore(pool);
+    }
+    const store = postgresStore(own, { maxConnections: 4 });
+    return { ...store, migrate: (options) => store.migrate({ keyType: "uuid", ...options }) };
+  }
+
+  return {
+    open,
+    query: (sql, params) => queryOn(own.href, sql, params),
+    async drop() {
+      for (const pool of pools) await pool.end();
+      await queryOn(url, `DROP SCHEMA ${schema} CASCADE`);
+      if (--users > 0) return;
+      // Whoever comes next makes another: nobody knows which case is the last.
+      const database = await shared;
+      shared = null;
+      await database?.drop();
+    },
+  };
 }

@@ -16,6 +16,11 @@ const SHAPE = `{ "action": "resume", "matched": 37, "more": false,
   "done": ["7", …], "failed": [{ "id": "8", "code": "invalid_state", "message": "…" }] }
 (with --dry-run "matched" and "ids" only)`;
 
+const CANARY_OPTIONS: Command["options"] = {
+  canary: { value: "N", about: "resume N first, and the others when these got past the step" },
+  "canary-wait": { value: "TIME", about: "how long to wait for these, 1 minute by default" },
+};
+
 interface Words {
   readonly verb: Verb;
   readonly past: string;
@@ -112,11 +117,6 @@ function steering({ verb, past, summary, about, examples, needsModule }: Words):
       ),
   };
 }
-
-const CANARY_OPTIONS: Command["options"] = {
-  canary: { value: "N", about: "resume N first, and the others when these got past the step" },
-  "canary-wait": { value: "TIME", about: "how long to wait for these, 1 minute by default" },
-};
 
 interface Steering {
   readonly verb: Verb;

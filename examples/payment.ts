@@ -1,0 +1,138 @@
+/**
+ * An outgoing payment: authorized, held back for an hour, captured, and confirmed by asking the
+ * gateway until it knows. A suspicious one waits for a person.
+ *
+ * `deno run -A examples/payment.ts`
+ *
+ * Shows policies per class of error, `cancel()`, `pause()` with `resume()`, polling with
+ * `reattempt()`, and a key that keeps a repeated call from being a second payment.
+ *
+ * @module
+ */
+
+import { hero, policy, workflow } from "@pawl/pawl";
+import { recount, say, stage } from "./_story.ts";
+
+interface Payment {
+  readonly id: string;
+  readonly cents: number;
+  status: "new" | "declined" | "in review" | "captured" | "complete";
+}
+
+class CardDeclined extends Error {}
+class ServiceUnavailable extends Error {}
+class RateLimited extends Error {
+  constructor(readonly retryAfterMs: number) {
+    super("429 too many requests");
+  }
+}
+
+const table = new Map<string, Payment>();
+const payments = hero("Payment", { load: (id) => table.get(id), idOf: (one: Payment) => one.id });
+const gateway = fakeGateway();
+
+const payOut = workflow({
+  name: "pay_out",
+  hero: payments,
+  onException: [
+    policy("reattempt", {
+      matching: ServiceUnavailable,
+      wait: "5 minutes",
+      maxReattempts: 10,
+      terminalAction: "pause",
+      report: "terminalOnly",
+    }),
+    // The gateway itself says how long to wait, so a handler decides.
+    policy(({ error, reattempt }) => reattempt({ wait: error.retryAfterMs }), {
+      matching: RateLimited,
+      report: "never",
+    }),
+  ],
+  steps: [
+    {
+      name: "authorize",
+      run({ hero, cancel }) {
+        try {
+          // All attempts share the key: if this process dies after the call and before its row is
+          // written, the next attempt asks the gateway for the same authorization again.
+          gateway.authorize(hero, { key: `authorize-${hero.id}` });
+        } catch (error) {
+          if (!(error instanceof CardDeclined)) throw error;
+          hero.status = "declined";
+          say(`payment ${hero.id}: the card was declined`);
+          cancel();
+        }
+      },
+    },
+    {
+      name: "capture",
+      wait: "1 hour",
+      run({ hero, pause }) {
+        if (gateway.suspectsFraud(hero)) {
+          hero.status = "in review";
+          say(`payment ${hero.id}: looks like fraud, a person must decide`);
+          pause();
+        }
+        gateway.capture(hero, { key: `capture-${hero.id}` });
+        hero.status = "captured";
+      },
+    },
+    {
+      name: "confirm",
+      run({ hero, attempt, reattempt }) {
+        if (gateway.isProcessing(hero)) {
+          say(`payment ${hero.id}: still processing (${attempt})`);
+          reattempt({ wait: "30 seconds" });
+        }
+        hero.status = "complete";
+      },
+    },
+    { name: "send_receipt", run: ({ hero }) => say(`payment ${hero.id}: receipt sent`) },
+  ],
+});
+
+async function main(): Promise<void> {
+  await using t = await stage({ workflows: [payOut] });
+  const start = (id: string, cents: number) => {
+    table.set(id, { id, cents, status: "new" });
+    return t.engine.start(payOut, { hero: id });
+  };
+  const bumpy = await start("bumpy", 4_200);
+  const declined = await start("declined", 1_300);
+  const suspicious = await start("suspicious", 990_000);
+  await t.clock.tick("2 hours");
+
+  say(`payment suspicious is ${(await suspicious.reload()).state}; an analyst clears it`);
+  gateway.clear("suspicious");
+  await suspicious.resume();
+  await t.clock.tick("1 hour");
+
+  for (const run of [bumpy, declined, suspicious]) await recount(run);
+}
+
+/** A gateway with a bad day: busy at first, then rate limited, and slow to confirm. */
+function fakeGateway() {
+  const authorized = new Set<string>();
+  const cleared = new Set<string>();
+  const calls = new Map<string, number>();
+  const nth = (key: string): number => {
+    calls.set(key, (calls.get(key) ?? 0) + 1);
+    return calls.get(key) as number;
+  };
+  return {
+    authorize(payment: Payment, { key }: { key: string }): void {
+      if (payment.id === "declined") throw new CardDeclined("insufficient funds");
+      if (payment.id === "bumpy" && nth(key) === 1) throw new ServiceUnavailable("503");
+      if (payment.id === "bumpy" && nth(key) === 3) throw new RateLimited(10_000);
+      authorized.add(key);
+      say(`gateway: ${key}, ${payment.cents / 100} EUR`);
+    },
+    suspectsFraud: (payment: Payment): boolean =>
+      payment.cents > 500_000 && !cleared.has(payment.id),
+    capture: (_payment: Payment, { key }: { key: string }): void => say(`gateway: ${key}`),
+    isProcessing: (payment: Payment): boolean => nth(`confirm-${payment.id}`) <= 2,
+    clear: (id: string): void => void cleared.add(id),
+  };
+}
+
+if (import.meta.main) await main();
