@@ -44,12 +44,10 @@ export async function recount(run: Run): Promise<void> {
   await run.reload();
   console.log(`\n${run.name} ${run.id} is ${run.state}:`);
   for (const { stepName, state, outcome, cause, attempt, errorMessage } of await run.history()) {
-    const how = [outcome, cause && `by ${cause}`].filter(Boolean).join(" ");
-    const notes = [
-      how === "success" || how === "" ? "" : ` (${how})`,
-      attempt > 1 ? ` attempt ${attempt}` : "",
-      errorMessage === null ? "" : `: ${errorMessage}`,
-    ];
-    console.log(`  ${stepName} ${state}${notes.join("")}`);
+    const how = outcome === "success" ? "completed" : outcome ?? state;
+    console.log(
+      `  ${stepName}${attempt > 1 ? `, attempt ${attempt}` : ""}: ${how}` +
+        (cause === null ? "" : ` by ${cause}`) + (errorMessage === null ? "" : `: ${errorMessage}`),
+    );
   }
 }

@@ -112,7 +112,6 @@ async function main(): Promise<void> {
 
 /** A gateway with a bad day: busy at first, then rate limited, and slow to confirm. */
 function fakeGateway() {
-  const authorized = new Set<string>();
   const cleared = new Set<string>();
   const calls = new Map<string, number>();
   const nth = (key: string): number => {
@@ -122,9 +121,9 @@ function fakeGateway() {
   return {
     authorize(payment: Payment, { key }: { key: string }): void {
       if (payment.id === "declined") throw new CardDeclined("insufficient funds");
-      if (payment.id === "bumpy" && nth(key) === 1) throw new ServiceUnavailable("503");
-      if (payment.id === "bumpy" && nth(key) === 3) throw new RateLimited(10_000);
-      authorized.add(key);
+      const call = nth(key);
+      if (payment.id === "bumpy" && call === 1) throw new ServiceUnavailable("503");
+      if (payment.id === "bumpy" && call === 2) throw new RateLimited(10_000);
       say(`gateway: ${key}, ${payment.cents / 100} EUR`);
     },
     suspectsFraud: (payment: Payment): boolean =>

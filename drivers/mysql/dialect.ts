@@ -16,6 +16,7 @@ import {
 } from "../sql/dialect.ts";
 import { checkpoints } from "./checkpoints.ts";
 import { DRIVER } from "./errors.ts";
+import { lanes } from "./lanes.ts";
 import { insertFreeRows, insertRows, updateRows } from "./writes.ts";
 
 const INTEGER_ID = /^[1-9]\d{0,18}$/;
@@ -58,7 +59,7 @@ export const mysqlDialect: Dialect = {
   // A plan that began with the workflows would lock all that is due, and sort it.
   live: ({ executions, workflows }, index) =>
     `${executions} e FORCE INDEX (${index}) ` +
-    `STRAIGHT_JOIN ${workflows} w ON w.id = e.workflow_id`,
+    `STRAIGHT_JOIN ${workflows} w FORCE INDEX (PRIMARY) ON w.id = e.workflow_id`,
   lanes,
 
   tableExists: (table) => ({
@@ -83,17 +84,6 @@ export const mysqlDialect: Dialect = {
 /** A number of rows to stand in a text: MySQL takes no parameter there. */
 function wholeNumber(count: number): number {
   return Math.min(Math.trunc(count), Number.MAX_SAFE_INTEGER);
-}
-
-/**
- * Which lanes there are. A recursion over the index reads every row of a lane here, as the planner
- * has no ranges in sub-queries; but it can jump from group to group ("Using index for group-by").
- */
-function lanes(executions: string, states: readonly string[]): string {
-  const listed = states.map((state) => `'${state}'`).join(", ");
-  return `SELECT state, queue, priority, MIN(wake_at) AS wake_at ` +
-    `FROM ${executions} FORCE INDEX (live) ` +
-    `WHERE state IN (${listed}) AND wake_at IS NOT NULL GROUP BY state, queue, priority`;
 }
 
 /** Names of locks belong to the whole server, so the database is in it; they are short, so a hash. */

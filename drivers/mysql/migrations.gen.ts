@@ -12,7 +12,7 @@ import type { Migration } from "../sql/migrate.ts";
 export const MIGRATIONS: readonly Migration[] = [
   {
     name: "0001_pawl",
-    checksum: "1572d24de7c2a163b1969dd134538b4cc3a48ac50b961641c959b2234a6c1507",
+    checksum: "9d9ccf2ee56ed1701e66b81914a9886d1e67a37195269ca5991e117e2e3ef5ac",
     breaking: false,
     sql: `-- The tables of Pawl on MySQL (8.0.17 and newer) and MariaDB (10.6 and newer). A statement ends with
 -- a semicolon at the end of a line. DDL commits by itself here, so each statement can be run again:
@@ -20,7 +20,8 @@ export const MIGRATIONS: readonly Migration[] = [
 --
 -- Times are DATETIME(3) in UTC, whatever the time zone of a session: readable at three in the
 -- morning, exact to the millisecond, and a byte shorter in every index than epoch milliseconds.
--- JSON is LONGTEXT that only the engine reads: MySQL's JSON type sorts keys and rounds numbers.
+-- JSON is LONGTEXT that only the engine reads: MySQL's JSON type sorts keys and rounds numbers. All
+-- other text that no index holds is LONGTEXT too: some modes of the server cut what is too long.
 -- Text compares exactly, also its case, its accents and its trailing spaces. No collation does that
 -- on both servers, so each reads its own out of the version comments at the end of a table.
 
@@ -48,7 +49,7 @@ CREATE TABLE IF NOT EXISTS {{prefix}}workflows (
   input LONGTEXT,
   metadata LONGTEXT,
   job_options LONGTEXT,
-  traceparent TEXT,
+  traceparent LONGTEXT,
   started_at DATETIME(3),
   transitioned_at DATETIME(3),
   created_at DATETIME(3) NOT NULL,
@@ -100,11 +101,11 @@ CREATE TABLE IF NOT EXISTS {{prefix}}step_executions (
   canceled_at DATETIME(3),
   skipped_at DATETIME(3),
   finished_at DATETIME(3),
-  error_class TEXT,
+  error_class LONGTEXT,
   error_message LONGTEXT,
   error_stack LONGTEXT,
   metadata LONGTEXT,
-  job_id TEXT,
+  job_id LONGTEXT,
   queue VARCHAR(255) NOT NULL,
   priority BIGINT NOT NULL,
   created_at DATETIME(3) NOT NULL,

@@ -32,7 +32,7 @@ const MAX_CHARACTERS = 256 * 1_024;
 /** Columns of bounded length; longer text is refused here, because some modes of the server cut it. */
 const BOUNDED: readonly string[] = [
   ...["name", "hero_type", "hero_id", "current_step_name", "next_step_name", "step_name"],
-  ...["waiting_for", "token", "queue", "idempotency_key"],
+  ...["waiting_for", "token", "worker", "queue", "idempotency_key"],
 ];
 const MAX_LENGTH = 255;
 
@@ -91,7 +91,7 @@ function* insertKeyed(table: string, columns: readonly Column[], rows: ValueRows
   const there = new Set<string>();
   for (const chunk of chunksOf(rows)) {
     const ids = chunk.map((row) => row[0] as SqlScalar);
-    const text = `SELECT id FROM ${table} WHERE id IN (${marks(ids)})`;
+    const text = `SELECT id FROM ${table} FORCE INDEX (PRIMARY) WHERE id IN (${marks(ids)})`;
     for (const row of yield* rowsOf({ text, params: ids })) there.add(String(row.id));
   }
   return rows.map(([id]) => there.has(String(id)) ? id : null);

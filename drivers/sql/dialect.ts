@@ -10,7 +10,14 @@
  */
 
 import type { WorkflowState } from "../../src/state/records.ts";
-import { eachOf, type Plan, type SqlScalar, type SqlValue, type Statement } from "./client.ts";
+import {
+  eachOf,
+  type Plan,
+  type SqlRow,
+  type SqlScalar,
+  type SqlValue,
+  type Statement,
+} from "./client.ts";
 
 /** The two types of primary keys: made by the database, or version 7 UUIDs made by the store. */
 export type KeyType = "bigint" | "uuid";
@@ -151,10 +158,10 @@ export interface Dialect {
    */
   live?(tables: Tables, index: "live" | "due"): string;
   /**
-   * The text that finds the lanes (`state`, `queue`, `priority` and the first `wake_at`) of these
-   * states; absent: the portable one.
+   * Finds the lanes of some states: `state`, `queue`, `priority` and the first `wake_at` of each;
+   * absent: the portable text.
    */
-  lanes?(executions: string, states: readonly string[]): string;
+  lanes?(tables: Tables): (states: readonly string[]) => Plan<readonly SqlRow[]>;
 
   /** Whether a table of ours exists: a row, or none; its name comes as `Tables` has it. */
   tableExists(table: string): Statement;

@@ -173,11 +173,7 @@ function dueLocks(ground: Ground): Pick<Locks, "lanes" | "due" | "ended"> {
   const { skip } = dialect.lock;
   const executionOf = executionReader(codec);
   const workflowOf = workflowReader(codec, WORKFLOW_PREFIX);
-  const lanes = template(
-    dialect,
-    (...states) =>
-      dialect.lanes?.(tables.executions, states) ?? laneText(dialect, tables.executions, states),
-  );
+  const lanes = dialect.lanes?.(tables) ?? portableLanes(ground);
   // A body may run on after its workflow was paused or canceled: its lease ends all the same.
   const due = template(
     dialect,
@@ -195,8 +191,7 @@ function dueLocks(ground: Ground): Pick<Locks, "lanes" | "due" | "ended"> {
 
   return {
     *lanes(states) {
-      const replies = yield { text: lanes(...states), runs: [[]], peek: true };
-      return (replies[0]?.rows ?? []).map((row) => ({
+      return (yield* lanes(states)).map((row) => ({
         state: row.state as LiveState,
         queue: row.queue as string,
         priority: Number(row.priority),
@@ -228,6 +223,16 @@ const WAKE_AT: Column = { name: "wake_at", kind: "time" };
 
 /** Workflows that have ended; partial indexes say it in these very words. */
 const ENDED = "state IN ('finished', 'canceled')";
+
+function portableLanes(
+  { dialect, tables }: Ground,
+): (states: readonly string[]) => Plan<readonly SqlRow[]> {
+  const text = template(dialect, (...states) => laneText(dialect, tables.executions, states));
+  return function* (states) {
+    const replies = yield { text: text(...states), runs: [[]], peek: true };
+    return replies[0]?.rows ?? [];
+  };
+}
 
 /**
  * Which lanes there are, by jumping from one to the next in the live index: its cost is the number

@@ -4,7 +4,8 @@
 --
 -- Times are DATETIME(3) in UTC, whatever the time zone of a session: readable at three in the
 -- morning, exact to the millisecond, and a byte shorter in every index than epoch milliseconds.
--- JSON is LONGTEXT that only the engine reads: MySQL's JSON type sorts keys and rounds numbers.
+-- JSON is LONGTEXT that only the engine reads: MySQL's JSON type sorts keys and rounds numbers. All
+-- other text that no index holds is LONGTEXT too: some modes of the server cut what is too long.
 -- Text compares exactly, also its case, its accents and its trailing spaces. No collation does that
 -- on both servers, so each reads its own out of the version comments at the end of a table.
 
@@ -32,7 +33,7 @@ CREATE TABLE IF NOT EXISTS {{prefix}}workflows (
   input LONGTEXT,
   metadata LONGTEXT,
   job_options LONGTEXT,
-  traceparent TEXT,
+  traceparent LONGTEXT,
   started_at DATETIME(3),
   transitioned_at DATETIME(3),
   created_at DATETIME(3) NOT NULL,
@@ -84,11 +85,11 @@ CREATE TABLE IF NOT EXISTS {{prefix}}step_executions (
   canceled_at DATETIME(3),
   skipped_at DATETIME(3),
   finished_at DATETIME(3),
-  error_class TEXT,
+  error_class LONGTEXT,
   error_message LONGTEXT,
   error_stack LONGTEXT,
   metadata LONGTEXT,
-  job_id TEXT,
+  job_id LONGTEXT,
   queue VARCHAR(255) NOT NULL,
   priority BIGINT NOT NULL,
   created_at DATETIME(3) NOT NULL,

@@ -20,25 +20,44 @@ export type Typed =
 
 /** Understands what was typed. */
 export function understand(argv: readonly string[], commands: readonly Command[]): Typed {
-  const [first, ...rest] = argv;
-  if (first === undefined || first === "--help" || first === "-h") {
-    return { kind: "help", command: null };
+  const { leading, first, rest } = split(argv);
+  const asksForHelp = leading.some(isHelp) || first === undefined;
+  if (first === "help" || asksForHelp) {
+    const about = rest.find((word) => !word.startsWith("-"));
+    const named = first === "help" ? about : first;
+    return { kind: "help", command: named === undefined ? null : commandNamed(named, commands) };
   }
   if (first === "--version") return { kind: "version" };
-  if (first === "help") {
-    const about = rest.find((word) => !word.startsWith("-"));
-    return { kind: "help", command: about === undefined ? null : commandNamed(about, commands) };
+  const command = commandNamed(first, commands);
+  // Help is asked for by people who do not know the rest, so the rest may be wrong.
+  if (rest.some(isHelp)) return { kind: "help", command };
+  return { kind: "command", command, ...parseFor(command, [...leading, ...rest]) };
+}
+
+function isHelp(word: string): boolean {
+  return word === "--help" || word === "-h";
+}
+
+/** The command is the first word that is not an option of all commands, or the value of one. */
+function split(
+  argv: readonly string[],
+): { leading: readonly string[]; first: string | undefined; rest: readonly string[] } {
+  let at = 0;
+  while (at < argv.length) {
+    const word = argv[at] as string;
+    const name = /^--([^=]+)/.exec(word)?.[1];
+    const spec = word === "-h" ? COMMON_OPTIONS.help : COMMON_OPTIONS[name ?? ""];
+    if (spec === undefined) break;
+    at += spec.value === undefined || word.includes("=") ? 1 : 2;
   }
-  if (first.startsWith("-")) {
+  const first = argv[at];
+  if (first?.startsWith("-") && first !== "--version") {
     throw new UsageError(
       `Cannot run "${first}": the first word is the command; type it before its options, ` +
         `or "pawl --help"`,
     );
   }
-  const command = commandNamed(first, commands);
-  // Help is asked for by people who do not know the rest, so the rest may be wrong.
-  if (rest.includes("--help") || rest.includes("-h")) return { kind: "help", command };
-  return { kind: "command", command, ...parseFor(command, rest) };
+  return { leading: argv.slice(0, at), first, rest: argv.slice(at + 1) };
 }
 
 function commandNamed(name: string, commands: readonly Command[]): Command {

@@ -19,7 +19,7 @@ import type { Io } from "./io.ts";
 import { definitionsIn } from "./module.ts";
 import { ansiPalette, type Palette, plainPalette } from "./style.ts";
 import { UsageError } from "./usage.ts";
-import { VERSION } from "./version.ts";
+import { VERSION } from "../version.ts";
 
 /** Runs the command line; answers the exit code. */
 export async function run(argv: readonly string[], given: Io): Promise<number> {

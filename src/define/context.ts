@@ -144,7 +144,8 @@ export type Key = unknown;
 export interface RecordSource<Item> {
   /** Fetches at most `limit` records after a key (null: from the start), in ascending order. */
   fetch(
-    page: { readonly after: Key | null; readonly limit: number },
+    // deno-lint-ignore no-explicit-any -- what `cursor` made, or null: the source knows its type
+    page: { readonly after: any; readonly limit: number },
   ): Promise<readonly Item[]> | readonly Item[];
   /** The key of a record: its place in that order, one value or an array of them. */
   cursor(item: Item): Key;
@@ -167,7 +168,8 @@ export interface TableSource {
   /** Which SQL to write. */
   readonly dialect: "sqlite" | "postgres" | "mysql";
   /** Runs a query on the application's own connection and resolves to the rows. */
-  query(sql: string, params: readonly unknown[]): Promise<readonly Row[]> | readonly Row[];
+  // deno-lint-ignore no-explicit-any -- each client has a type of its own for what it binds
+  query(sql: string, params: any[]): Promise<readonly Row[]> | readonly Row[];
 }
 
 /** A row of a table source. */

@@ -38,11 +38,11 @@ export function tableRecords(source: TableSource): RecordSource<Row> {
     async fetch({ after, limit }): Promise<readonly Row[]> {
       if (after === null && nullsArePossible) {
         const { sql, params } = nullProbe(table);
-        if ((await source.query(sql, params)).length > 0) throw nullKeys(table);
+        if ((await source.query(sql, [...params])).length > 0) throw nullKeys(table);
         nullsArePossible = false;
       }
       const { sql, params } = pageStatement(table, { after, limit });
-      const rows = withoutCursorRow(table, await source.query(sql, params)).slice(0, limit);
+      const rows = withoutCursorRow(table, await source.query(sql, [...params])).slice(0, limit);
       for (const row of rows) keys.set(row, takeKey(table, row));
       return rows;
     },
@@ -163,7 +163,7 @@ function expanded(columns: readonly string[], at: number, bind: Bind): string {
 
 /** The rows after the one with the cursor's key, which is there no more if it was deleted. */
 function withoutCursorRow(table: Table, rows: readonly Row[]): readonly Row[] {
-  const isSame = (row: Row): boolean => [true, 1, 1n, "1"].includes(row[SAME]);
+  const isSame = (row: Row): boolean => [true, 1, 1n, "1", "t"].includes(row[SAME]);
   const others = rows.filter((row) => !isSame(row));
   if (rows.length - others.length > 1) {
     throw new CursorError(

@@ -7,6 +7,7 @@
  * @module
  */
 
+import type { Progress } from "../define/records.ts";
 import { InvalidStateError, StepConfigurationError, StepInterruptedError } from "../errors.ts";
 import {
   type CheckpointUpdate,
@@ -82,8 +83,7 @@ export function openIteration(scope: StepScope, flow: Flow, cursor: unknown): Op
     held.heard(answer);
     if (answer === "lost") return;
     if (update.cursor !== undefined) scope.cursor = update.cursor;
-    const { progress } = update;
-    if (progress !== undefined) tell(scope, "progress", { cursor: created.state.cursor, progress });
+    if (update.progress !== undefined) tellProgress(scope, update.progress);
   }
 
   function encode(value: unknown): string | null {
@@ -205,6 +205,13 @@ function tell(scope: StepScope, name: string, detail: Record<string, unknown>): 
     event: name,
     detail: { ...detail, ...chain },
   });
+}
+
+/** Progress is heard of once it is stored, with the cursor that is stored by then. */
+function tellProgress(scope: StepScope, progress: Progress): void {
+  const { core, cursor } = scope;
+  if (!core.events.has("iteration")) return;
+  tell(scope, "progress", { cursor: decodeColumn(core.codec, "cursor_value", cursor), progress });
 }
 
 /** What the chunks before have handed on, with this one's time added. */

@@ -186,7 +186,7 @@ export interface PresenceSql {
   /** The text, for `WHERE NOT EXISTS (…)`. */
   readonly sql: string;
   /** Its parameters, in order. */
-  readonly params: readonly unknown[];
+  readonly params: readonly string[];
 }
 
 /** What a presence query is about. */

@@ -44,18 +44,16 @@ const MARKS: readonly (readonly [RegExp, string])[] = [
   // Quoted words; an apostrophe inside a word, as in "can't", opens no quotation.
   [/"(?:\\.|[^"\\])*"|`[^`]*`|“[^”]*”|‘[^’]*’|«[^»]*»/g, "<text>"],
   [/(?<![\p{L}\p{N}])'(?:\\.|[^'\\])*?'(?![\p{L}\p{N}])/gu, "<text>"],
-  [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "<id>"],
-  [/\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?/g, "<time>"],
-  [/\b0x[0-9a-f]+\b/gi, "<hex>"],
-  // A word of nothing but hexadecimal digits needs a digit, or "feedface" and "decade" were ids.
-  [/\b(?=[a-f]*\d)[0-9a-f]{8,}\b/gi, "<hex>"],
-  // Letters and digits in one word are an id, such as cus_9s6XKz, order-7f or A7.
-  [/(?=[\p{L}_-]*\p{N})(?=[\p{N}_-]*\p{L})[\p{L}\p{N}][\p{L}\p{N}_-]*/gu, "<id>"],
-  [/(?<![\p{L}\p{N}])[+-]?\d[\d.,:_]*(?<=\d)/gu, "<n>"],
+  [/\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?/g, "<#>"],
+  // Words with a digit: numbers, hexadecimals, UUIDs, and ids such as cus_9s6XKz or order-7f. One
+  // mark for all of them, because the same id may be all digits today and hexadecimal tomorrow.
+  [/[+-]?(?=[\p{L}_-]*\p{N})[\p{L}\p{N}][\p{L}\p{N}_-]*/gu, "<#>"],
+  // What is left between them are the dots of numbers, versions and addresses.
+  [/<#>(?:[.,:]?<#>)+/g, "<#>"],
   [/\s+/g, " "],
 ];
 
-/** A message without what differs from case to case; doing it twice changes nothing more. */
+/** A message without what differs from case to case. */
 export function normalMessage(message: string): string {
   let text = message.slice(0, MAX_MESSAGE);
   for (const [pattern, mark] of MARKS) text = text.replace(pattern, mark);

@@ -13,7 +13,9 @@ import { mysqlServer } from "../_servers.ts";
 import { mysqlTest, queryOn, storeTest } from "./_mysql.ts";
 
 const NAMES = MIGRATIONS.map((one) => one.name);
-const TABLES = ["pawl_schema", "pawl_signals", "pawl_step_executions", "pawl_workflows"];
+const TABLES = [
+  ...["pawl_duties", "pawl_schema", "pawl_signals", "pawl_step_executions", "pawl_workflows"],
+];
 const IS_MARIADB = (await mysqlServer())?.version.startsWith("MariaDB") ?? false;
 
 const LATER: Migration = {

@@ -499,3 +499,55 @@ behaviour(
     assert.equal(rows?.metadata.lastCursor, 1, "a late call stores nothing");
   },
 );
+
+behaviour("RES-10 skipTo() within a source jumps, and its walk goes on behind", async (world) => {
+  const done: number[] = [];
+  const definition = importing(({ iter }) =>
+    iter.over(range(10), async (item) => {
+      done.push(item);
+      if (item === 2) await iter.skipTo(7);
+    }, { checkpointEvery: { items: 100 } })
+  );
+  const { engine } = await world.engine({ workflows: [definition] });
+  const run = await speedrunWorkflow(await engine.start(definition));
+  assert.deepEqual(done, [0, 1, 2, 7, 8, 9]);
+  assert.deepEqual((await chainOf(run)).map(({ cursor }) => cursor), [7, null]);
+});
+
+behaviour("RES-15 a walk that waited for a signal has it in every chunk", async (world) => {
+  const seen: unknown[] = [];
+  const definition = workflow({
+    name: "import",
+    steps: [{
+      name: "rows",
+      waitFor: "file",
+      resumable: true,
+      run: ({ iter, event }) => {
+        seen.push(event.payload);
+        return iter.over(range(3), () => {});
+      },
+    }],
+  });
+  const { engine } = await world.engine({ workflows: [definition] });
+  const run = await engine.start(definition);
+  await run.signal("file", { path: "a.csv" });
+  await interruptEvery(run, 1);
+  assert.deepEqual(seen, range(3).map(() => ({ path: "a.csv" })));
+  assert.equal(run.state, "finished");
+});
+
+behaviour("EXT-15 resumeAt() the step of a walk begins it anew", async (world) => {
+  const seen: unknown[] = [];
+  const definition = importing(async ({ iter, pause }) => {
+    seen.push([iter.cursor, iter.resumed]);
+    if (seen.length > 1) return;
+    await iter.set(5);
+    pause();
+  });
+  const { engine } = await world.engine({ workflows: [definition] });
+  const run = await engine.start(definition);
+  await performNextStep(run);
+  await run.resumeAt("rows");
+  await speedrunWorkflow(run);
+  assert.deepEqual(seen, [[null, false], [null, false]]);
+});

@@ -39,8 +39,8 @@ behaviour(
     assert.deepEqual(rows?.progress, last, "what no checkpoint has stored is stored at the end");
     assert.deepEqual((await executionAt(run, 0)).progress, last);
     assert.deepEqual(heard, [
-      ["rows", 0, null, second],
-      ["rows", 5_000, "b", { done: 3, total: 4, message: null }],
+      ["rows", 0, "b", second],
+      ["rows", 5_000, "c", { done: 3, total: 4, message: null }],
       ["rows", 5_000, "c", last],
     ]);
   },

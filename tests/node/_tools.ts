@@ -112,13 +112,26 @@ export interface Outcome {
   readonly output: string;
 }
 
-/** Runs a program to its end. */
+const LIMIT_MS = 180_000;
+
+/** Runs a program to its end; one that does not come to it is killed. */
 export async function runProgram(
   program: string,
   options: Pick<Deno.CommandOptions, "args" | "cwd" | "env">,
 ): Promise<Outcome> {
-  const { code, stdout, stderr } = await new Deno.Command(program, { stdin: "null", ...options })
-    .output();
+  const child = new Deno.Command(program, {
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+    ...options,
+  }).spawn();
+  let late = "";
+  const limit = setTimeout(() => {
+    late = `\n${program} did not end within ${LIMIT_MS / 1_000} seconds`;
+    child.kill("SIGKILL");
+  }, LIMIT_MS);
+  const { code, stdout, stderr } = await child.output();
+  clearTimeout(limit);
   const decoder = new TextDecoder();
-  return { code, output: decoder.decode(stdout) + decoder.decode(stderr) };
+  return { code, output: decoder.decode(stdout) + decoder.decode(stderr) + late };
 }

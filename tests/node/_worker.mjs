@@ -3,7 +3,7 @@
  * `node _worker.mjs <kind> <address>` prints the step that it is in and never ends it.
  */
 
-import { argv } from "node:process";
+import { argv, exit, stdin } from "node:process";
 import { createEngine, workflow } from "@pawl/pawl";
 import { openStore } from "./_stores.mjs";
 
@@ -44,4 +44,6 @@ if (script.endsWith("_worker.mjs")) {
     pollMs: 20,
   });
   engine.work({ concurrency: 1 });
+  // Whoever started it holds the other end; when that process is gone, so is this one.
+  stdin.resume().on("end", () => exit(1));
 }

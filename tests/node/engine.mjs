@@ -14,6 +14,8 @@ import { LEASE_MS, orderOf } from "./_worker.mjs";
 
 const { PAWL_NODE_STORE: kind = "memory", PAWL_NODE_DATABASE: address = "" } = process.env;
 
+const TIMEOUT_MS = 30_000;
+
 /** Resolves when a workflow has come to a state. */
 function reached(engine, id, state) {
   return new Promise((resolve) => {
@@ -25,7 +27,9 @@ function reached(engine, id, state) {
   });
 }
 
-test(`a workflow runs to its end on ${kind}, with retries, waits, signals and a cursor`, async () => {
+test(`a workflow runs to its end on ${kind}, with retries, waits, signals and a cursor`, {
+  timeout: TIMEOUT_MS,
+}, async () => {
   const done = [];
   const users = hero("User", { load: (id) => ({ id, name: "Ada" }), idOf: (user) => user.id });
   const signup = workflow({
@@ -84,6 +88,7 @@ test(`a workflow runs to its end on ${kind}, with retries, waits, signals and a 
 
 test(`a step whose process was killed goes on from its cursor on ${kind}`, {
   skip: kind === "memory" ? "nothing outlives its process" : false,
+  timeout: TIMEOUT_MS,
 }, async () => {
   const shipped = [];
   const order = orderOf({
@@ -100,7 +105,7 @@ test(`a step whose process was killed goes on from its cursor on ${kind}`, {
     await engine.migrate();
     const run = await engine.start(order);
     const child = spawn(process.execPath, ["_worker.mjs", kind, address], {
-      stdio: ["ignore", "pipe", "inherit"],
+      stdio: ["pipe", "pipe", "inherit"],
     });
     const ended = once(child, "exit");
     const [said] = await Promise.race([once(child.stdout, "data"), ended]);

@@ -25,7 +25,7 @@ export const failuresCommand: Command = {
     "numbers, ids and quoted words, and come from the same function of the application.",
   ],
   shape: `{ "groups": [{ "fingerprint": "88fa279ebca0", "errorClass": "GatewayTimeout",
-    "message": "No answer from <n>", "frame": "charge app/payment.ts", "count": 37,
+    "message": "No answer from <#>", "frame": "charge app/payment.ts", "count": 37,
     "firstSeenAt": "…", "lastSeenAt": "…",
     "places": [{ "workflow": "payment", "step": "charge", "count": 37 }],
     "examples": [{ "workflowId": "7", "executionId": "9", "message": "…" }] }],

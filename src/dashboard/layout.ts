@@ -1,0 +1,111 @@
+/**
+ * The frame around every page: head, navigation, search, footer.
+ *
+ * @module
+ */
+
+import { VERSION } from "../version.ts";
+import { CLIENT, ICON, STYLE } from "./assets/mod.ts";
+import { type Html, html, markupOf } from "./html.ts";
+import type { Regions } from "./view.ts";
+
+/** What a page is framed with. */
+export interface PageParts {
+  /** The dashboard's own title. */
+  readonly siteTitle: string;
+  /** The page's title. */
+  readonly title: string;
+  /** The relative address of the mount path. */
+  readonly root: string;
+  /** Which entry of the navigation the page belongs to. */
+  readonly nav: "overview" | "workflows" | null;
+  /** What is in the page. */
+  readonly body: Html;
+  /** The relative address of the page's stream; null: nothing on it changes. */
+  readonly live: string | null;
+  /** The present instant of the engine, which the client's clock is compared with. */
+  readonly now: Date;
+  /** The name of the store's driver. */
+  readonly store: string;
+  /** Whether workflows can be steered here. */
+  readonly actions: boolean;
+  /** What stands in the search field. */
+  readonly search?: string;
+}
+
+/** The text of a whole page. */
+export function pageText(parts: PageParts): string {
+  return `<!doctype html>\n${markupOf(document(parts))}`;
+}
+
+function document(parts: PageParts): Html {
+  const { siteTitle, title, root, body } = parts;
+  return html`
+    <html lang="en">
+      <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <meta name="robots" content="noindex, nofollow">
+        <title>${title} · ${siteTitle}</title>
+        <link rel="icon" href="${root}assets/${ICON.name}" type="image/svg+xml">
+        <link rel="stylesheet" href="${root}assets/${STYLE.name}">
+        <script type="module" src="${root}assets/${CLIENT.name}"></script>
+      </head>
+      <body data-now="${parts.now.getTime()}" ${
+    parts.live === null ? null : html`data-live="${root}${parts.live}"`
+  }>
+        <a class="skip" href="#main">Skip to the content</a>
+        ${header(parts)}
+        <main id="main" tabindex="-1">${body}</main>
+        ${footer(parts)}
+        <div id="tip" role="tooltip" hidden></div>
+      </body>
+    </html>`;
+}
+
+function header({ siteTitle, root, nav, live, search }: PageParts): Html {
+  const link = (to: string, name: string, isHere: boolean): Html =>
+    html`<a href="${root}${to}" ${isHere ? html`aria-current="page"` : null}>${name}</a>`;
+  return html`
+    <header class="top">
+      <a class="brand" href="${root}"><svg class="logo" width="22" height="22" viewBox="0 0 24 24"
+        aria-hidden="true"><circle cx="12" cy="13" r="8.2" class="logo-wheel"/><path
+        class="logo-pawl" d="M12 13 L19.5 4.5 M12 8.6 V13 L15 16"/></svg><span>${siteTitle}</span></a>
+      <nav aria-label="Main">
+        ${link("", "Overview", nav === "overview")}
+        ${link("workflows", "Workflows", nav === "workflows")}
+      </nav>
+      <form class="search" role="search" action="${root}workflows" method="get">
+        <label class="sr" for="q">Find a workflow by its id or its hero</label>
+        <input id="q" name="q" type="search" placeholder="Workflow id or hero" autocomplete="off"
+          spellcheck="false" maxlength="300" value="${search ?? ""}">
+        <kbd aria-hidden="true">/</kbd>
+      </form>
+      ${
+    live === null
+      ? null
+      : html`<button class="live" id="live" type="button" aria-pressed="true" data-state="connecting"
+          hidden><span class="dot" aria-hidden="true"></span><span id="live-word">Connecting</span></button>`
+  }
+    </header>
+    <noscript><p class="notice">Without JavaScript this page does not renew itself; times are in UTC.
+      Everything else works.</p></noscript>`;
+}
+
+function footer({ store, actions }: PageParts): Html {
+  return html`
+    <footer class="bottom">
+      <span>Pawl ${VERSION} on ${store}</span>
+      <span>${actions ? "Actions are enabled" : "Read-only"}</span>
+      <span>Times: <span id="zone">UTC</span></span>
+    </footer>`;
+}
+
+/** An element whose content is sent again when it has changed. */
+export function region(id: string, regions: Regions, label?: string): Html {
+  const content = regions[id];
+  return label === undefined
+    ? html`<div id="${id}" data-region>${content}</div>`
+    : html`<section id="${id}" data-region aria-label="${label}">${content}</section>`;
+}
