@@ -52,16 +52,17 @@ function document(parts: PageParts): Html {
         <link rel="stylesheet" href="${root}assets/${STYLE.name}">
         <script type="module" src="${root}assets/${CLIENT.name}"></script>
       </head>
-      <body data-now="${parts.now.getTime()}" ${
-    parts.live === null ? null : html`data-live="${root}${parts.live}"`
-  }>
+      <body data-now="${parts.now.getTime()}" ${parts.live === null
+        ? null
+        : html`data-live="${root}${parts.live}"`}>
         <a class="skip" href="#main">Skip to the content</a>
         ${header(parts)}
         <main id="main" tabindex="-1">${body}</main>
         ${footer(parts)}
         <div id="tip" role="tooltip" hidden></div>
       </body>
-    </html>`;
+    </html>
+  `;
 }
 
 function header({ siteTitle, root, nav, live, search }: PageParts): Html {
@@ -82,15 +83,14 @@ function header({ siteTitle, root, nav, live, search }: PageParts): Html {
           spellcheck="false" maxlength="300" value="${search ?? ""}">
         <kbd aria-hidden="true">/</kbd>
       </form>
-      ${
-    live === null
-      ? null
-      : html`<button class="live" id="live" type="button" aria-pressed="true" data-state="connecting"
-          hidden><span class="dot" aria-hidden="true"></span><span id="live-word">Connecting</span></button>`
-  }
+      ${live === null ? null : html`
+        <button class="live" id="live" type="button" aria-pressed="true" data-state="connecting"
+          hidden><span class="dot" aria-hidden="true"></span><span id="live-word">Connecting</span></button>
+      `}
     </header>
     <noscript><p class="notice">Without JavaScript this page does not renew itself; times are in UTC.
-      Everything else works.</p></noscript>`;
+      Everything else works.</p></noscript>
+  `;
 }
 
 function footer({ store, actions }: PageParts): Html {
@@ -99,7 +99,8 @@ function footer({ store, actions }: PageParts): Html {
       <span>Pawl ${VERSION} on ${store}</span>
       <span>${actions ? "Actions are enabled" : "Read-only"}</span>
       <span>Times: <span id="zone">UTC</span></span>
-    </footer>`;
+    </footer>
+  `;
 }
 
 /** An element whose content is sent again when it has changed. */

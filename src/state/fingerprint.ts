@@ -71,13 +71,22 @@ function ownFrame({ message, stack }: StoredError): string | null {
   const said = message === "" ? -1 : stack.indexOf(message);
   const trace = said < 0 ? stack : stack.slice(said + message.length);
   for (const line of trace.split("\n")) {
-    const parts = FRAME.exec(line);
-    const file = parts?.[2] ?? parts?.[4];
-    if (parts === null || file === undefined || isForeign(file)) continue;
-    const name = parts[1] ?? parts[3] ?? "";
-    return `${name} ${tail(file)}`.trim();
+    const frame = frameIn(line);
+    if (frame !== null && !isForeign(frame.file)) return `${frame.name} ${tail(frame.file)}`.trim();
   }
   return null;
+}
+
+/** Whether a line of a stack is a frame of the application. */
+export function isOwnFrame(line: string): boolean {
+  const frame = frameIn(line);
+  return frame !== null && !isForeign(frame.file);
+}
+
+function frameIn(line: string): { name: string; file: string } | null {
+  const parts = FRAME.exec(line);
+  const file = parts?.[2] ?? parts?.[4];
+  return parts === null || file === undefined ? null : { name: parts[1] ?? parts[3] ?? "", file };
 }
 
 /** Where this very copy of Pawl was loaded from. */

@@ -19,7 +19,7 @@ onStores(
       [["list", "-z"], /^Cannot use -z: "list" has no such option/],
       [["list", "--workflow"], /^Cannot use --workflow without a value: type --workflow=NAME/],
       [["list", "--workflow="], /^Cannot use --workflow without a value/],
-      [["list", "--workflow", "--json"], /^Cannot use --workflow without a value/],
+      [["list", "--workflow", "--ongoing"], /^Cannot use --workflow without a value/],
       [["list", "--json=yes"], /^Cannot use --json=yes: --json takes no value/],
       [["list", "extra"], /^Cannot run "list": "extra" is one word too many; type: pawl list/],
       [["show"], /^Cannot run "show": something is missing; type: pawl show <id> \[options\]/],

@@ -69,15 +69,15 @@ export function disposable<Tx>(store: StoreDriver<Tx>): StoreDriver<Tx> & AsyncD
 }
 
 let shared: Promise<FreshDatabase> | null = null;
-let users = 0;
 let count = 0;
+
+Deno.test.afterAll(async () => await (await shared)?.drop());
 
 /**
  * An empty schema for one case, reached by URL or through a pool of the application, with keys that
  * the database makes or with UUIDs. All cases share a database, because making one is slow.
  */
 export async function caseDatabase(how: "url" | "pool" | "uuid"): Promise<CaseDatabase> {
-  users++;
   shared ??= freshPostgres();
   const { url } = await shared;
   const schema = `case_${++count}`;
@@ -103,11 +103,6 @@ export async function caseDatabase(how: "url" | "pool" | "uuid"): Promise<CaseDa
     async drop() {
       for (const pool of pools) await pool.end();
       await queryOn(url, `DROP SCHEMA ${schema} CASCADE`);
-      if (--users > 0) return;
-      // Whoever comes next makes another: nobody knows which case is the last.
-      const database = await shared;
-      shared = null;
-      await database?.drop();
     },
   };
 }

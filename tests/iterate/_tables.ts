@@ -3,11 +3,20 @@
  * `pg`, MySQL or MariaDB through `mysql2`, each used as an application would use it.
  */
 
+import assert from "node:assert/strict";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import mysql from "mysql2/promise";
 // @ts-types="@types/pg"
 import pg from "pg";
-import type { Row, TableSource } from "../../mod.ts";
+import {
+  CursorError,
+  InvalidInputError,
+  type Iter,
+  type Row,
+  type Run,
+  type TableSource,
+} from "../../mod.ts";
+import { interruptEvery, performNextStep, testEngine } from "../../src/testing/mod.ts";
 import {
   freshMysql,
   freshPostgres,
@@ -15,6 +24,7 @@ import {
   postgresServer,
   recordSqlite,
 } from "../_servers.ts";
+import { importing, range } from "./_chain.ts";
 
 /** An application's database. */
 export interface Tables {
@@ -126,4 +136,49 @@ async function openMysql(): Promise<Client> {
       await database.drop();
     },
   };
+}
+
+/** Runs a walk on an engine of its own and hands over its run. */
+export async function walking(
+  walk: (iter: Iter) => unknown,
+  perform: (run: Run) => Promise<unknown>,
+): Promise<Run> {
+  const definition = importing(({ iter }) => walk(iter));
+  await using t = await testEngine({ workflows: [definition] });
+  const run = await t.engine.start(definition);
+  await perform(run);
+  return run;
+}
+
+/** Walks over a table, interrupted after every so many rows, and gives what it saw. */
+export async function walked(source: TableSource, every: number = 1): Promise<Row[]> {
+  const seen: Row[] = [];
+  await walking(
+    (iter) => iter.overRecords(source, (row) => void seen.push(row)),
+    (run) => interruptEvery(run, every),
+  );
+  return seen;
+}
+
+/** Asserts that a walk over a table fails before its first row. */
+export async function refused(source: TableSource, message: RegExp): Promise<void> {
+  const never = (): never => assert.fail("no row must be passed");
+  await walking((iter) => iter.overRecords(source, never), async (run) => {
+    await assert.rejects(performNextStep(run), (error) => {
+      assert.ok(error instanceof InvalidInputError || error instanceof CursorError, String(error));
+      assert.match(error.message, message);
+      return true;
+    });
+  });
+}
+
+/** Twenty-five contacts in four cities. */
+export async function contacts({ run }: Tables): Promise<void> {
+  const cities = ["Bern", "Oslo", "Rome", "Wien"];
+  await run(
+    "CREATE TABLE contacts (id INTEGER PRIMARY KEY, city VARCHAR(20) NOT NULL, age INTEGER)",
+    `INSERT INTO contacts VALUES ${
+      range(25).map((n) => `(${n + 1}, '${cities[(n * 7) % 4]}', ${n % 5 === 0 ? "NULL" : n})`)
+    }`,
+  );
 }

@@ -1,71 +1,30 @@
 /** Records and tables under a real engine, on every database that an application may have. */
 
 import assert from "node:assert/strict";
-import {
-  CursorError,
-  InvalidInputError,
-  type Iter,
-  type RecordSource,
-  type Row,
-  type Run,
-  type TableSource,
-} from "../../mod.ts";
+import { type RecordSource, type Row, type TableSource } from "../../mod.ts";
 import {
   assertCursor,
   interruptEvery,
   performNextStep,
   runIterations,
   speedrunWorkflow,
-  testEngine,
 } from "../../src/testing/mod.ts";
 import { behaviour } from "../_engines.ts";
 import { executionAt } from "../run/_story.ts";
 import { importing, range } from "./_chain.ts";
-import { onEveryDatabase, type Tables } from "./_tables.ts";
+import { contacts, onEveryDatabase, refused, walked, walking } from "./_tables.ts";
 
-/** Runs a walk on an engine of its own and hands over its run. */
-async function walking(
-  walk: (iter: Iter) => unknown,
-  perform: (run: Run) => Promise<unknown>,
-): Promise<Run> {
-  const definition = importing(({ iter }) => walk(iter));
-  await using t = await testEngine({ workflows: [definition] });
-  const run = await t.engine.start(definition);
-  await perform(run);
-  return run;
-}
-
-/** Walks over a table, interrupted after every so many rows, and gives what it saw. */
-async function walked(source: TableSource, every = 1): Promise<Row[]> {
-  const seen: Row[] = [];
-  await walking(
-    (iter) => iter.overRecords(source, (row) => void seen.push(row)),
-    (run) => interruptEvery(run, every),
-  );
-  return seen;
-}
-
-/** Asserts that a walk over a table fails before its first row. */
-async function refused(source: TableSource, message: RegExp): Promise<void> {
-  const never = (): never => assert.fail("no row must be passed");
-  await walking((iter) => iter.overRecords(source, never), async (run) => {
-    await assert.rejects(performNextStep(run), (error) => {
-      assert.ok(error instanceof InvalidInputError || error instanceof CursorError, String(error));
-      assert.match(error.message, message);
-      return true;
-    });
-  });
-}
-
-/** Twenty-five contacts in four cities. */
-async function contacts({ run }: Tables): Promise<void> {
-  const cities = ["Bern", "Oslo", "Rome", "Wien"];
-  await run(
-    "CREATE TABLE contacts (id INTEGER PRIMARY KEY, city VARCHAR(20) NOT NULL, age INTEGER)",
-    `INSERT INTO contacts VALUES ${
-      range(25).map((n) => `(${n + 1}, '${cities[(n * 7) % 4]}', ${n % 5 === 0 ? "NULL" : n})`)
-    }`,
-  );
+/** A source of numbers that notes what it is asked for. */
+function numbers(count: number, asked: unknown[] = []): RecordSource<{ id: number }> {
+  return {
+    fetch({ after, limit }) {
+      asked.push(after);
+      return range(count).filter((id) => id > (after as number ?? -1)).slice(0, limit)
+        .map((id) => ({ id }));
+    },
+    cursor: ({ id }) => id,
+    pageSize: 3,
+  };
 }
 
 onEveryDatabase(
@@ -98,166 +57,6 @@ onEveryDatabase(
     assert.deepEqual(await walked(tables.source("contacts", { where: "id > 100" })), []);
   },
 );
-
-onEveryDatabase(
-  "RES-50 JIT-24 D55 another column orders the rows, and the key behind it tells equal ones apart",
-  async (tables) => {
-    await contacts(tables);
-    const seen = await walked(
-      tables.source("contacts", { cursor: ["city", "id"], columns: ["id"], pageSize: 3 }),
-      2,
-    );
-    const expected = await tables.query("SELECT id, city FROM contacts ORDER BY city, id", []);
-    assert.deepEqual(
-      seen.map(({ id, city }) => [id, city]),
-      expected.map(({ id, city }) => [id, city]),
-    );
-  },
-);
-
-onEveryDatabase(
-  "RES-50 U26 a key that does not tell rows apart is an error, and no row is left out",
-  async (tables) => {
-    await contacts(tables);
-    await refused(tables.source("contacts", { cursor: "city" }), /tells equal ones apart/);
-    const seen: string[] = [];
-    await walking(
-      (iter) =>
-        iter.overRecords(
-          tables.source("contacts", { cursor: "city", pageSize: 1 }),
-          ({ city }) => void seen.push(city),
-        ),
-      async (run) => {
-        // With one row a page only the database can tell that two of them are equal.
-        await assert.rejects(performNextStep(run), /several rows have the cursor's key .*; add a/);
-      },
-    );
-    assert.deepEqual(seen, ["Bern"]);
-  },
-);
-
-onEveryDatabase(
-  "U26 texts that a collation takes for equal are an error at the cursor, not left out",
-  async (tables) => {
-    const collation = {
-      sqlite: "TEXT COLLATE NOCASE",
-      postgres: "TEXT COLLATE folding",
-      mysql: "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
-    }[tables.dialect];
-    if (tables.dialect === "postgres") {
-      await tables.run(
-        "CREATE COLLATION folding (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
-      );
-    }
-    await tables.run(
-      `CREATE TABLE words (word ${collation} NOT NULL)`,
-      "INSERT INTO words VALUES ('alpha'), ('beta'), ('BETA'), ('gamma')",
-    );
-    const seen: string[] = [];
-    await walking(
-      (iter) =>
-        iter.overRecords(
-          tables.source("words", { cursor: "word" }),
-          ({ word }) => void seen.push(word),
-        ),
-      async (run) => {
-        await runIterations(run, { count: 2 });
-        await assert.rejects(performNextStep(run), CursorError);
-      },
-    );
-    assert.deepEqual(seen.map((word) => word.toLowerCase()), ["alpha", "beta"]);
-  },
-);
-
-onEveryDatabase(
-  "JIT-25 all columns of a composite key form the cursor, compared one after the other",
-  async (tables) => {
-    await tables.run(
-      "CREATE TABLE seats (hall VARCHAR(10) NOT NULL, line INTEGER NOT NULL, place INTEGER NOT NULL, " +
-        "PRIMARY KEY (hall, line, place))",
-      `INSERT INTO seats VALUES ${
-        ["east", "west"].flatMap((hall) =>
-          [1, 2, 10].flatMap((line) => [1, 2, 3].map((place) => `('${hall}', ${line}, ${place})`))
-        ).reverse()
-      }`,
-    );
-    const source = tables.source("seats", { cursor: ["hall", "line", "place"], pageSize: 2 });
-    const seen: unknown[] = [];
-    await walking(
-      (iter) =>
-        iter.overRecords(source, ({ hall, line, place }) => void seen.push([hall, line, place])),
-      async (run) => {
-        await runIterations(run, { count: 4 });
-        await assertCursor(run, ["east", 2, 1]);
-        await interruptEvery(run, 3);
-      },
-    );
-    assert.equal(seen.length, 18);
-    assert.deepEqual(
-      seen,
-      ["east", "west"].flatMap((hall) =>
-        [1, 2, 10].flatMap((line) => [1, 2, 3].map((place) => [hall, line, place]))
-      ),
-    );
-  },
-);
-
-onEveryDatabase(
-  "JIT-26 instants are compared in full precision: microseconds apart, no row is skipped or repeated",
-  async (tables) => {
-    const types = {
-      sqlite: ["TEXT"],
-      postgres: ["TIMESTAMPTZ", "TIMESTAMP", "TIME"],
-      mysql: ["DATETIME(6)", "TIMESTAMP(6)", "TIME(6)"],
-    }[tables.dialect];
-    for (const [at, type] of types.entries()) {
-      const day = type.startsWith("TIME") && !type.startsWith("TIMES") ? "" : "2026-03-01 ";
-      await tables.run(
-        `CREATE TABLE visits_${at} (id INTEGER PRIMARY KEY, seen_at ${type} NOT NULL)`,
-        // Two at each instant, all within two milliseconds, and the ids run the other way.
-        `INSERT INTO visits_${at} VALUES ${
-          range(40).map((n) =>
-            `(${100 - n}, '${day}12:00:00.${String(1_000 + 50 * (n >> 1)).padStart(6, "0")}')`
-          )
-        }`,
-      );
-      for (const every of [1, 7]) {
-        const seen = await walked(
-          tables.source(`visits_${at}`, { cursor: ["seen_at", "id"], pageSize: 3 }),
-          every,
-        );
-        const expected = await tables.query(`SELECT id FROM visits_${at} ORDER BY seen_at, id`, []);
-        assert.deepEqual(seen.map(({ id }) => id), expected.map(({ id }) => id), type);
-      }
-    }
-  },
-);
-
-onEveryDatabase(
-  "JIT-26 keys beyond 2^53 and decimals are compared to the last digit",
-  async (tables) => {
-    const base = 2n ** 60n;
-    await tables.run(
-      "CREATE TABLE ledger (id BIGINT PRIMARY KEY, amount DECIMAL(30, 10) NOT NULL)",
-      `INSERT INTO ledger VALUES ${range(9).map((n) => `(${base + BigInt(n)}, ${n}.0000000001)`)}`,
-    );
-    const seen = await walked(tables.source("ledger", { pageSize: 2 }), 2);
-    assert.deepEqual(seen.map(({ id }) => BigInt(id)), range(9).map((n) => base + BigInt(n)));
-    const byAmount = await walked(tables.source("ledger", { cursor: "amount", pageSize: 2 }));
-    assert.deepEqual(byAmount.map(({ id }) => BigInt(id)), seen.map(({ id }) => BigInt(id)));
-  },
-);
-
-onEveryDatabase("RES-48 text keys are in the database's own order", async (tables) => {
-  const names = ["Zoe", "adam", "Émile", "eve", "Bob", "bob2", "_x", "1", "a b", "a-b"];
-  await tables.run(
-    "CREATE TABLE people (name VARCHAR(20) PRIMARY KEY)",
-    `INSERT INTO people VALUES ${names.map((name) => `('${name}')`)}`,
-  );
-  const seen = await walked(tables.source("people", { cursor: "name", pageSize: 2 }));
-  const expected = await tables.query("SELECT name FROM people ORDER BY name", []);
-  assert.deepEqual(seen.map(({ name }) => name), expected.map(({ name }) => name));
-});
 
 onEveryDatabase("a condition limits the rows, with parameters", async (tables) => {
   await contacts(tables);
@@ -356,16 +155,6 @@ onEveryDatabase(
 );
 
 onEveryDatabase(
-  "JIT-27 U26 nulls in the key are refused before the first row",
-  async (tables) => {
-    await contacts(tables);
-    await refused(tables.source("contacts", { cursor: ["age", "id"] }), /never null/);
-    const without = tables.source("contacts", { cursor: ["age", "id"], where: "age IS NOT NULL" });
-    assert.equal((await walked(without)).length, 20);
-  },
-);
-
-onEveryDatabase(
   "JIT-23 JIT-28 a condition with its own order or limit, and anything but a plain table, are refused",
   async (tables) => {
     await contacts(tables);
@@ -405,19 +194,6 @@ onEveryDatabase(
     );
   },
 );
-
-/** A source of numbers that notes what it is asked for. */
-function numbers(count: number, asked: unknown[] = []): RecordSource<{ id: number }> {
-  return {
-    fetch({ after, limit }) {
-      asked.push(after);
-      return range(count).filter((id) => id > (after as number ?? -1)).slice(0, limit)
-        .map((id) => ({ id }));
-    },
-    cursor: ({ id }) => id,
-    pageSize: 3,
-  };
-}
 
 behaviour(
   "RES-48 RES-49 RES-52 JIT-29 fetch sources are asked page by page, strictly after the last key",

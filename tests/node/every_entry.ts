@@ -59,7 +59,7 @@ const users = hero("User", {
 const onboarding = workflow({
   name: "onboarding",
   hero: users,
-  cancelIf: ({ hero }) => same<typeof hero, User>(),
+  cancelIf: (context) => same<typeof context.hero, User>(),
   onException: policy("reattempt", { wait: backoff.polynomial(), maxReattempts: 5 }),
   steps: [
     {

@@ -8,7 +8,7 @@ import type { ExecutionRecord } from "../../define/records.ts";
 import { WorkflowNotFoundError } from "../../errors.ts";
 import type { SignalRecord } from "../../run/commands.ts";
 import type { Run } from "../../run/run.ts";
-import { fingerprintOf } from "../../state/fingerprint.ts";
+import { fingerprintOf, isOwnFrame } from "../../state/fingerprint.ts";
 import { isGiven } from "../args.ts";
 import { type Command, type Context, DONE } from "../command.ts";
 import { executionJson, signalJson, valueJson, workflowJson } from "../json.ts";
@@ -143,8 +143,11 @@ function errorLines(
 ): string[] {
   const title = paint(palette, "red", `${error.errorClass}: ${clean(error.message)}`);
   const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
-  const some = all ? frames : frames.slice(0, STACK_LINES);
-  const more = frames.length > some.length ? ["    …"] : [];
+  const own = frames.filter(isOwnFrame);
+  // Whoever looks for the reason looks in the application first.
+  const some = all ? frames : (own.length > 0 ? own : frames).slice(0, STACK_LINES);
+  const left = frames.length - some.length;
+  const more = left > 0 ? [`    … ${left} more frames (--all)`] : [];
   return [title, ...some, ...more].map((line, at) =>
     at === 0 ? line : paint(palette, "dim", clean(line))
   );

@@ -210,7 +210,7 @@ async function steerOne(engine: Engine, verb: Verb, id: string): Promise<Result>
     const run = await engine.find(id);
     if (run === null) throw new WorkflowNotFoundError(id);
     await run[verb.name]();
-    const next = run.nextStepName === null ? "" : `, next ${run.nextStepName}`;
+    const next = run.isOngoing && run.nextStepName !== null ? `, next ${run.nextStepName}` : "";
     return { id, text: `${id} (${run.name}, now ${run.state}${next})`, error: null };
   } catch (error) {
     if (!(error instanceof PawlError)) throw error;
