@@ -194,10 +194,11 @@ function isJson(text: string): boolean {
   }
 }
 
+/** The blanks that jsonb puts after separators are taken out again; strings are passed over. */
 function unwrapped(value: unknown): string {
   const text = String(value);
-  if (!text.startsWith(`"${WRAPPED}`)) return text;
-  return String(JSON.parse(text)).slice(WRAPPED.length);
+  if (text.startsWith(`"${WRAPPED}`)) return String(JSON.parse(text)).slice(WRAPPED.length);
+  return text.replaceAll(/("(?:[^"\\]|\\.)*")|([,:]) /g, (_, string, mark) => string ?? mark);
 }
 
 type Types = ReturnType<typeof typesOf>;

@@ -76,3 +76,8 @@ export function duration(ms: number): string {
   }
   return `${Math.round(ms / 1000)} s`;
 }
+
+/** A count with its noun: `1 workflow`, `1,204 workflows`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}

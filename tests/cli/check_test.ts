@@ -13,7 +13,7 @@ onStores(
     const fits = await shell.pawl("check", "app");
     assert.deepEqual([fits.code, fits.out], [
       0,
-      "The code fits: 1 definitions, 2 workflows in flight\n",
+      "The code fits: 1 definition, 2 workflows in flight\n",
     ]);
 
     const names = ["book", "charge", "await_approval", "ship"];
@@ -30,7 +30,7 @@ onStores(
     );
     assert.match(
       caught.out,
-      /\n1 to settle before the deploy: 1 definitions, 2 workflows in flight\n$/,
+      /\n1 to settle before the deploy: 1 definition, 2 workflows in flight\n$/,
     );
 
     const machine = await shell.pawl("check", "app", "--json");

@@ -69,31 +69,32 @@ export function disposable<Tx>(store: StoreDriver<Tx>): StoreDriver<Tx> & AsyncD
 }
 
 let shared: Promise<FreshDatabase> | null = null;
-let count = 0;
+const made = new Set<string>();
 
 Deno.test.afterAll(async () => await (await shared)?.drop());
 
 /**
- * An empty schema for one case, reached by URL or through a pool of the application, with keys that
- * the database makes or with UUIDs. All cases share a database, because making one is slow.
+ * A database for one case, reached by URL or through a pool of the application, with keys that the
+ * database makes or with UUIDs. Making tables takes longer than most cases, so those of one kind
+ * share theirs, and leave them empty.
  */
-export async function caseDatabase(how: "url" | "pool" | "uuid"): Promise<CaseDatabase> {
+export async function caseDatabase(kind: "url" | "pool" | "uuid"): Promise<CaseDatabase> {
   shared ??= freshPostgres();
   const { url } = await shared;
-  const schema = `case_${++count}`;
   const own = new URL(url);
-  own.searchParams.set("options", `-c search_path=${schema}`);
-  await queryOn(url, `CREATE SCHEMA ${schema}`);
+  own.searchParams.set("options", `-c search_path=${kind}_cases`);
+  if (!made.has(kind)) await queryOn(url, `CREATE SCHEMA ${kind}_cases`);
+  made.add(kind);
   const pools: pg.Pool[] = [];
 
   function open(): StoreDriver {
-    if (how === "url") return postgresStore(own, { maxConnections: 4 });
-    if (how === "pool") {
+    if (kind === "pool") {
       const pool = new pg.Pool({ connectionString: own.href, max: 4 });
       pools.push(pool);
       return postgresStore(pool);
     }
     const store = postgresStore(own, { maxConnections: 4 });
+    if (kind === "url") return store;
     return { ...store, migrate: (options) => store.migrate({ keyType: "uuid", ...options }) };
   }
 
@@ -102,7 +103,8 @@ export async function caseDatabase(how: "url" | "pool" | "uuid"): Promise<CaseDa
     query: (sql, params) => queryOn(own.href, sql, params),
     async drop() {
       for (const pool of pools) await pool.end();
-      await queryOn(url, `DROP SCHEMA ${schema} CASCADE`);
+      await queryOn(own.href, "DELETE FROM pawl_workflows");
+      await queryOn(own.href, "DELETE FROM pawl_jobs");
     },
   };
 }

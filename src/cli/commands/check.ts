@@ -6,7 +6,7 @@
 
 import { checkDeploy, type DeployFinding } from "../../run/deploy_gate.ts";
 import { type Command, type Context, DONE, TROUBLE } from "../command.ts";
-import { paint } from "../style.ts";
+import { counted, paint } from "../style.ts";
 
 /** Compares the code with the workflows in flight. */
 export const checkCommand: Command = {
@@ -43,7 +43,7 @@ async function run(context: Context): Promise<number> {
       return ok ? DONE : TROUBLE;
     }
     for (const finding of findings) context.print(`${drawn(finding, context)}\n`);
-    const fits = `${definitions} definitions, ${ongoing} workflows in flight`;
+    const fits = `${counted(definitions, "definition")}, ${counted(ongoing, "workflow")} in flight`;
     const blocking = findings.filter((one) => one.blocks).length;
     context.print(
       ok

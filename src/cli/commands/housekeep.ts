@@ -7,6 +7,7 @@
 import type { HousekeepingSummary } from "../../run/housekeeping.ts";
 import { durationOf, textOf } from "../args.ts";
 import { type Command, type Context, DONE, MODULE_OPTION } from "../command.ts";
+import { counted } from "../style.ts";
 
 /** Runs housekeeping once. */
 export const housekeepCommand: Command = {
@@ -64,8 +65,9 @@ async function run(context: Context): Promise<number> {
   }
   context.print(
     `Recovered ${summary.recoveredInProgress} whose worker was gone and ` +
-      `${summary.recoveredScheduled} whose job was lost; deleted ${summary.workflowsDeleted} ` +
-      `workflows with ${summary.executionsDeleted} executions`,
+      `${summary.recoveredScheduled} whose job was lost; deleted ` +
+      `${counted(summary.workflowsDeleted, "workflow")} with ` +
+      `${counted(summary.executionsDeleted, "execution")}`,
   );
   if (hasModule === undefined) {
     context.note("Nothing was recovered for want of the definitions: name them with --module");

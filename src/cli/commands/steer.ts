@@ -10,6 +10,7 @@ import type { Engine } from "../../run/engine.ts";
 import { durationOf, isGiven, wholeOf } from "../args.ts";
 import { type CanaryReport, type Place, watchCanaries } from "../canary.ts";
 import { type Command, type Context, DONE, FAILED, MODULE_OPTION } from "../command.ts";
+import { counted } from "../style.ts";
 import { TARGET_OPTIONS, type Targets, targetsOf, type Verb } from "../targets.ts";
 
 const SHAPE = `{ "action": "resume", "matched": 37, "more": false,
@@ -153,7 +154,7 @@ function tellOnly(context: Context, { ids, more }: Targets, verb: Verb): number 
   if (context.json) context.printJson({ action: verb.name, matched: ids.length, more, ids });
   else {
     for (const id of ids) context.print(id);
-    context.note(`Would ${verb.name} ${counted(ids.length, more)}`);
+    context.note(`Would ${verb.name} ${workflows(ids.length, more)}`);
   }
   return DONE;
 }
@@ -166,7 +167,7 @@ async function mayGoOn(
   canary: number | undefined,
 ): Promise<void> {
   if (named || isGiven(context, "yes")) return;
-  const what = `${verb.name} ${counted(ids.length, more)}`;
+  const what = `${verb.name} ${workflows(ids.length, more)}`;
   const { confirm } = context.io;
   if (confirm === null) {
     throw new PawlError(
@@ -181,8 +182,8 @@ async function mayGoOn(
   throw new PawlError("invalid_input", `Nothing was changed: ${what} was not confirmed`);
 }
 
-function counted(count: number, more: boolean): string {
-  const text = `${count} workflow${count === 1 ? "" : "s"}`;
+function workflows(count: number, more: boolean): string {
+  const text = counted(count, "workflow");
   return more ? `${text} (there are more than --limit allows)` : text;
 }
 
@@ -271,7 +272,7 @@ function finish(context: Context, verb: Verb, ending: Ending): number {
   }
   for (const { id, error } of failed) context.note(`${id}: ${error?.message} [${error?.code}]`);
   if (named) { for (const { text } of done) context.print(`${past} ${text}`); }
-  else context.print(`${past} ${done.length} of ${counted(ids.length, more)}`);
+  else context.print(`${past} ${done.length} of ${workflows(ids.length, more)}`);
   if (canary !== null) tellOfCanary(context, canary, ids.length - results.length);
   return complete ? DONE : FAILED;
 }

@@ -47,14 +47,16 @@ export async function readList(desk: Desk, query: ListQuery, fresh: boolean): Pr
   }
   const rows = found.slice(0, PAGE);
   const names = query.workflow === null ? undefined : [query.workflow];
-  const after = query.search === null ? query.after : null;
   return {
     now,
     query,
     rows,
     next: found.length > PAGE ? rows.at(-1)?.id ?? null : null,
     total: totalOf(query, standing.definitions),
-    reasons: await desk.reasons.of(rows, { names, after }),
+    // What was searched for is in no order that a page of failures could follow.
+    reasons: query.search === null || rows.length > 1
+      ? await desk.reasons.of(rows, { names, after: query.after })
+      : new Map(),
     names: standing.definitions.map((one) => one.name),
   };
 }
@@ -86,7 +88,7 @@ export async function* matching(
   query: ListQuery,
   { now, batch }: { readonly now: Date; readonly batch: number },
 ): AsyncGenerator<WorkflowRow> {
-  if (query.search !== null) return yield* searched(desk, query.search, batch);
+  if (query.search !== null) return yield* searched(desk, query, batch);
   const since = createdSince(query, now);
   const rows = query.fingerprint === null
     ? listed(desk, query, { now, batch })
@@ -141,12 +143,13 @@ async function* failedWith(
 /** The workflow of that id first, then those of the hero of that id. */
 async function* searched(
   { core: { store } }: Desk,
-  text: string,
+  { search, after }: ListQuery,
   batch: number,
 ): AsyncGenerator<WorkflowRow> {
+  const text = search ?? "";
   const own = await store.get(text);
-  if (own !== null) yield own;
-  for (const row of await store.list(heroOf(text), { limit: batch })) {
+  if (own !== null && after === null) yield own;
+  for (const row of await store.list(heroOf(text), { limit: batch, after: after ?? undefined })) {
     if (row.id !== own?.id) yield row;
   }
 }

@@ -9,6 +9,7 @@ import type { StoreDriver } from "../../seams/store.ts";
 import type { Checkpoint, CheckpointAnswer } from "../../state/checkpoint.ts";
 import {
   after,
+  assertSame,
   assertUnchanged,
   claim,
   command,
@@ -43,15 +44,15 @@ const heldCases: readonly StoreCase[] = [
     async (store) => {
       const { workflow, execution } = await startClaimed(store);
       const checkpoint = { executionId: execution.id, token: "token-1", cursor: "[3]", progress };
-      assert.deepEqual(await beat(store, [checkpoint]), ["held"]);
-      assert.deepEqual(await executionRow(store, execution.id), {
+      assertSame(await beat(store, [checkpoint]), ["held"]);
+      assertSame(await executionRow(store, execution.id), {
         ...execution,
         cursor: "[3]",
         progress,
         leaseUntil: RENEWED,
         wakeAt: RENEWED,
       });
-      assert.deepEqual(await store.get(workflow.id), workflow);
+      assertSame(await store.get(workflow.id), workflow);
     },
   ),
 
@@ -59,14 +60,14 @@ const heldCases: readonly StoreCase[] = [
     const { execution } = await startClaimed(store);
     const holder = { executionId: execution.id, token: "token-1" };
     await beat(store, [{ ...holder, cursor: "[3]", progress }]);
-    assert.deepEqual(await beat(store, [holder]), ["held"]);
-    assert.deepEqual(await beat(store, [{ ...holder, cursor: undefined, progress: undefined }]), [
+    assertSame(await beat(store, [holder]), ["held"]);
+    assertSame(await beat(store, [{ ...holder, cursor: undefined, progress: undefined }]), [
       "held",
     ]);
     const row = await executionRow(store, execution.id);
     assert.equal(row.cursor, "[3]");
-    assert.deepEqual(row.progress, progress);
-    assert.deepEqual(row.leaseUntil, RENEWED);
+    assertSame(row.progress, progress);
+    assertSame(row.leaseUntil, RENEWED);
   }),
 
   storeCase(
@@ -78,7 +79,7 @@ const heldCases: readonly StoreCase[] = [
       await beat(store, [{ ...holder, progress }]);
       assert.equal((await executionRow(store, execution.id)).cursor, "0");
       await beat(store, [{ ...holder, cursor: "1" }]);
-      assert.deepEqual((await executionRow(store, execution.id)).progress, progress);
+      assertSame((await executionRow(store, execution.id)).progress, progress);
       assert.equal((await executionRow(store, execution.id)).cursor, "1");
     },
   ),
@@ -93,8 +94,8 @@ const heldCases: readonly StoreCase[] = [
     const { execution } = await startClaimed(store);
     const late = { now: after(LEASE_MS * 5), leaseMs: LEASE_MS };
     const holder = { executionId: execution.id, token: "token-1" };
-    assert.deepEqual(await store.checkpoint([holder], late), ["held"]);
-    assert.deepEqual((await executionRow(store, execution.id)).leaseUntil, after(LEASE_MS * 6));
+    assertSame(await store.checkpoint([holder], late), ["held"]);
+    assertSame((await executionRow(store, execution.id)).leaseUntil, after(LEASE_MS * 6));
   }),
 ];
 
@@ -106,13 +107,13 @@ const stopCases: readonly StoreCase[] = [
         const { workflowId, executionId } = await bring(store, `${state} while running`);
         const workflow = await store.get(workflowId);
         const checkpoint = { executionId, token: "token-1", cursor: "[9]", progress };
-        assert.deepEqual(await beat(store, [checkpoint]), [state]);
+        assertSame(await beat(store, [checkpoint]), [state]);
         const row = await executionRow(store, executionId);
         assert.equal(row.cursor, "[9]");
-        assert.deepEqual(row.progress, progress);
-        assert.deepEqual(row.leaseUntil, RENEWED);
+        assertSame(row.progress, progress);
+        assertSame(row.leaseUntil, RENEWED);
         assert.equal(row.state, "in_progress");
-        assert.deepEqual(await store.get(workflowId), workflow);
+        assertSame(await store.get(workflowId), workflow);
       },
     )
   ),
@@ -120,9 +121,9 @@ const stopCases: readonly StoreCase[] = [
   storeCase("U16 after a resume the body that still runs holds its claim again", async (store) => {
     const { workflowId, executionId } = await bring(store, "paused while running");
     const holder = { executionId, token: "token-1" };
-    assert.deepEqual(await beat(store, [holder]), ["paused"]);
+    assertSame(await beat(store, [holder]), ["paused"]);
     await command(store, workflowId, resume());
-    assert.deepEqual(await beat(store, [holder]), ["held"]);
+    assertSame(await beat(store, [holder]), ["held"]);
   }),
 ];
 
@@ -135,13 +136,13 @@ const lostCases: readonly StoreCase[] = [
         { executionId: execution.id, token: "TOKEN-1", cursor: "[9]" },
         { executionId: execution.id, token: "", cursor: "[9]" },
       ]));
-    assert.deepEqual(answers, ["lost", "lost", "lost"]);
+    assertSame(answers, ["lost", "lost", "lost"]);
   }),
 
   storeCase("unknown and malformed ids have lost", async (store) => {
     await startClaimed(store);
     const batch = NO_IDS.map((executionId) => ({ executionId, token: "token-1", cursor: "1" }));
-    assert.deepEqual(await beat(store, batch), NO_IDS.map(() => "lost"));
+    assertSame(await beat(store, batch), NO_IDS.map(() => "lost"));
   }),
 
   storeCase("an execution that nobody has claimed cannot be written", async (store) => {
@@ -151,7 +152,7 @@ const lostCases: readonly StoreCase[] = [
       workflow.id,
       () => beat(store, [{ executionId: execution.id, token: "token-1", cursor: "1" }]),
     );
-    assert.deepEqual(answers, ["lost"]);
+    assertSame(answers, ["lost"]);
   }),
 
   storeCase("an execution that has ended cannot be written any more", async (store) => {
@@ -161,13 +162,13 @@ const lostCases: readonly StoreCase[] = [
       workflowId,
       () => beat(store, [{ executionId, token: "token-1", cursor: "1" }]),
     );
-    assert.deepEqual(answers, ["lost"]);
+    assertSame(answers, ["lost"]);
   }),
 ];
 
 const batchCases: readonly StoreCase[] = [
   storeCase("checkpoint() of nothing answers nothing", async (store) => {
-    assert.deepEqual(await beat(store, []), []);
+    assertSame(await beat(store, []), []);
   }),
 
   storeCase(
@@ -185,12 +186,12 @@ const batchCases: readonly StoreCase[] = [
         { executionId: two, token: "stale", cursor: "2" },
         { executionId: one, token, cursor: "1" },
       ]);
-      assert.deepEqual(answers, ["canceled", "held", "lost", "lost", "held"]);
+      assertSame(answers, ["canceled", "held", "lost", "lost", "held"]);
       const cursors = await Promise.all(
         [one, two, three, four].map((id) => executionRow(store, id)),
       );
-      assert.deepEqual(cursors.map((row) => row.cursor), ["1", null, null, "4"]);
-      assert.deepEqual(cursors.map((row) => row.progress), [null, null, progress, null]);
+      assertSame(cursors.map((row) => row.cursor), ["1", null, null, "4"]);
+      assertSame(cursors.map((row) => row.progress), [null, null, progress, null]);
     },
   ),
 
@@ -204,10 +205,10 @@ const batchCases: readonly StoreCase[] = [
         { ...holder, cursor: "2" },
         holder,
       ]);
-      assert.deepEqual(answers, ["held", "held", "held"]);
+      assertSame(answers, ["held", "held", "held"]);
       const row = await executionRow(store, execution.id);
       assert.equal(row.cursor, "2");
-      assert.deepEqual(row.progress, progress);
+      assertSame(row.progress, progress);
     },
   ),
 
@@ -220,7 +221,7 @@ const batchCases: readonly StoreCase[] = [
       token: "token-1",
       cursor: String(at),
     }));
-    assert.deepEqual(await beat(store, batch), batch.map(() => "held"));
+    assertSame(await beat(store, batch), batch.map(() => "held"));
     for (const [at, { executionId }] of batch.entries()) {
       assert.equal((await executionRow(store, executionId)).cursor, String(at));
     }
@@ -231,7 +232,7 @@ const batchCases: readonly StoreCase[] = [
     const claimed = await claim(store, execution.id);
     await beat(store, [{ executionId: execution.id, token: "token-1" }]);
     const row = await executionRow(store, execution.id);
-    assert.deepEqual(
+    assertSame(
       [row.token, row.worker, row.startedAt],
       [claimed.execution.token, claimed.execution.worker, claimed.execution.startedAt],
     );

@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import {
   after,
+  assertSame,
   assertUnchanged,
   claim,
   claimOptions,
@@ -35,7 +36,7 @@ const grantCases: readonly StoreCase[] = [
       const { workflow, execution } = await start(store);
       const now = after(250);
       const claimed = await claim(store, execution.id, { now });
-      assert.deepEqual(claimed, {
+      assertSame(claimed, {
         kind: "claimed",
         from: "scheduled",
         workflow: {
@@ -55,9 +56,9 @@ const grantCases: readonly StoreCase[] = [
           wakeAt: after(250 + LEASE_MS),
         },
       });
-      assert.deepEqual(await store.get(workflow.id), claimed.workflow);
-      assert.deepEqual(await store.getExecution(execution.id), claimed.execution);
-      assert.deepEqual(await store.active(workflow.id), claimed.execution);
+      assertSame(await store.get(workflow.id), claimed.workflow);
+      assertSame(await store.getExecution(execution.id), claimed.execution);
+      assertSame(await store.active(workflow.id), claimed.execution);
     },
   ),
 
@@ -66,8 +67,8 @@ const grantCases: readonly StoreCase[] = [
     const next = newExecution({ stepName: "second", scheduledFor: after(1_000) });
     const done = await finish(store, finished(claimed, { next }));
     const again = await claim(store, done.next?.id ?? "", { now: after(5_000), token: "token-2" });
-    assert.deepEqual(again.workflow.startedAt, T0);
-    assert.deepEqual(again.execution.startedAt, after(5_000));
+    assertSame(again.workflow.startedAt, T0);
+    assertSame(again.execution.startedAt, after(5_000));
     assert.equal(again.workflow.currentStepName, "second");
     assert.equal(again.workflow.nextStepName, "second");
   }),
@@ -79,7 +80,7 @@ const grantCases: readonly StoreCase[] = [
         first: newExecution({ scheduledFor: after(60_000) }),
       });
       const claimed = await claim(store, execution.id, { now: after(60_000) });
-      assert.deepEqual(claimed.execution.scheduledFor, after(60_000));
+      assertSame(claimed.execution.scheduledFor, after(60_000));
     },
   ),
 
@@ -88,8 +89,8 @@ const grantCases: readonly StoreCase[] = [
       first: newExecution({ scheduledFor: after(60_000) }),
     });
     const claimed = await claim(store, execution.id, { ignoreDue: true });
-    assert.deepEqual(claimed.execution.scheduledFor, after(60_000));
-    assert.deepEqual(claimed.execution.startedAt, T0);
+    assertSame(claimed.execution.scheduledFor, after(60_000));
+    assertSame(claimed.execution.startedAt, T0);
   }),
 
   storeCase("the grace of a queue delays its sweep, not its jobs", async (store) => {
@@ -122,7 +123,7 @@ const refusalCases: readonly StoreCase[] = [
         workflow.id,
         () => store.claim([execution.id], claimOptions({ now: after(59_999) })),
       );
-      assert.deepEqual(results, [{ kind: "early", runAt: due }]);
+      assertSame(results, [{ kind: "early", runAt: due }]);
     },
   ),
 
@@ -138,7 +139,7 @@ const refusalCases: readonly StoreCase[] = [
           workflow.id,
           () => store.claim([execution.id], claimOptions({ now: after(86_400_000), ignoreDue })),
         );
-        assert.deepEqual(results, [{ kind: "early", runAt: null }]);
+        assertSame(results, [{ kind: "early", runAt: null }]);
       }
     },
   ),
@@ -148,7 +149,7 @@ const refusalCases: readonly StoreCase[] = [
     async (store) => {
       const first = newExecution({ waitingFor: "approved", waitUntil: after(60_000) });
       const { execution } = await start(store, { first });
-      assert.deepEqual(await store.claim([execution.id], claimOptions({ now: after(59_999) })), [
+      assertSame(await store.claim([execution.id], claimOptions({ now: after(59_999) })), [
         { kind: "early", runAt: after(60_000) },
       ]);
     },
@@ -162,7 +163,7 @@ const refusalCases: readonly StoreCase[] = [
         workflow.id,
         () => store.claim([execution.id], claimOptions({ token, now: after(1) })),
       );
-      assert.deepEqual(results, [{ kind: "taken" }]);
+      assertSame(results, [{ kind: "taken" }]);
     }
   }),
 
@@ -180,7 +181,7 @@ const refusalCases: readonly StoreCase[] = [
         workflow.id,
         () => store.claim([execution.id], options),
       );
-      assert.deepEqual(results, [{ kind: "taken" }]);
+      assertSame(results, [{ kind: "taken" }]);
     },
   ),
 
@@ -193,7 +194,7 @@ const refusalCases: readonly StoreCase[] = [
         claimed.workflow.id,
         () => store.claim([claimed.execution.id], claimOptions({ now: after(9_000) })),
       );
-      assert.deepEqual(results, [{ kind: "taken" }]);
+      assertSame(results, [{ kind: "taken" }]);
     })
   ),
 
@@ -207,7 +208,7 @@ const refusalCases: readonly StoreCase[] = [
         [claimed.execution.id, done.next?.id ?? ""],
         claimOptions({ now: after(2_000), token: "token-2" }),
       );
-      assert.deepEqual(results.map((one) => one.kind), ["taken", "claimed"]);
+      assertSame(results.map((one) => one.kind), ["taken", "claimed"]);
     },
   ),
 
@@ -218,7 +219,7 @@ const refusalCases: readonly StoreCase[] = [
       workflowId,
       () => store.claim([executionId], claimOptions({ now: after(9_000) })),
     );
-    assert.deepEqual(results, [{ kind: "taken" }]);
+    assertSame(results, [{ kind: "taken" }]);
   }),
 
   storeCase("EXE-08 AUD-07 the job of a paused workflow uses its execution up", async (store) => {
@@ -227,8 +228,8 @@ const refusalCases: readonly StoreCase[] = [
     const workflow = await workflowRow(store, workflowId);
     const now = after(9_000);
     const results = await store.claim([executionId], claimOptions({ now }));
-    assert.deepEqual(results, [{ kind: "stopped", state: "paused" }]);
-    assert.deepEqual(await executionRow(store, executionId), {
+    assertSame(results, [{ kind: "stopped", state: "paused" }]);
+    assertSame(await executionRow(store, executionId), {
       ...before,
       state: "canceled",
       outcome: "canceled",
@@ -237,20 +238,20 @@ const refusalCases: readonly StoreCase[] = [
       finishedAt: now,
       wakeAt: null,
     });
-    assert.deepEqual(await workflowRow(store, workflowId), workflow);
+    assertSame(await workflowRow(store, workflowId), workflow);
     assert.equal(await store.active(workflowId), null);
   }),
 
   storeCase("EXE-10 EXE-13 unknown and malformed ids are missing", async (store) => {
     await start(store);
     const results = await store.claim(NO_IDS, claimOptions());
-    assert.deepEqual(results, NO_IDS.map(() => ({ kind: "missing" })));
+    assertSame(results, NO_IDS.map(() => ({ kind: "missing" })));
   }),
 ];
 
 const batchCases: readonly StoreCase[] = [
   storeCase("claim() of nothing answers nothing", async (store) => {
-    assert.deepEqual(await store.claim([], claimOptions()), []);
+    assertSame(await store.claim([], claimOptions()), []);
   }),
 
   storeCase(
@@ -266,7 +267,7 @@ const batchCases: readonly StoreCase[] = [
       const late = (await start(store, { heroId: "5" })).execution.id;
       const ids = ["none", late, stopped, taken, early, due, "999999999"];
       const results = await store.claim(ids, claimOptions({ now: after(5_000), token: "token-2" }));
-      assert.deepEqual(
+      assertSame(
         results.map((one) => one.kind),
         ["missing", "claimed", "stopped", "taken", "early", "claimed", "missing"],
       );
@@ -281,7 +282,7 @@ const batchCases: readonly StoreCase[] = [
   storeCase("EXE-05 an id that comes twice in one call is claimed once", async (store) => {
     const { workflow, execution } = await start(store);
     const results = await store.claim([execution.id, execution.id], claimOptions());
-    assert.deepEqual(results.map((one) => one.kind).sort(), ["claimed", "taken"]);
+    assertSame(results.map((one) => one.kind).sort(), ["claimed", "taken"]);
     assert.equal((await workflowRow(store, workflow.id)).state, "performing");
   }),
 
@@ -289,14 +290,14 @@ const batchCases: readonly StoreCase[] = [
     const created = await store.create(newWorkflows(500), { now: T0 });
     const ids = created.map((one) => expectKind(one, "created").execution?.id ?? "");
     const results = await store.claim(ids, claimOptions());
-    assert.deepEqual(results.map((one) => expectKind(one, "claimed").execution.id), ids);
-    assert.deepEqual(await store.claimDue({ ...claimOptions(), limit: 500 }), []);
+    assertSame(results.map((one) => expectKind(one, "claimed").execution.id), ids);
+    assertSame(await store.claimDue({ ...claimOptions(), limit: 500 }), []);
   }),
 
   storeCase("EXE-14 the job of a deleted workflow is missing", async (store) => {
     const { executionId } = await bring(store, "canceled");
     await store.purge({ before: after(60_000), limit: 10 });
-    assert.deepEqual(only(await store.claim([executionId], claimOptions())), { kind: "missing" });
+    assertSame(only(await store.claim([executionId], claimOptions())), { kind: "missing" });
   }),
 ];
 

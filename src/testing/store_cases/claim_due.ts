@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import {
   after,
+  assertSame,
   command,
   dueOptions,
   LEASE_MS,
@@ -27,7 +28,7 @@ export const claimDueCases: readonly StoreCase[] = [
     const { workflow, execution } = await start(store);
     const now = after(250);
     const claimed = only(await store.claimDue(dueOptions({ now })));
-    assert.deepEqual(claimed, {
+    assertSame(claimed, {
       kind: "claimed",
       from: "scheduled",
       workflow: {
@@ -47,25 +48,25 @@ export const claimDueCases: readonly StoreCase[] = [
         wakeAt: after(250 + LEASE_MS),
       },
     });
-    assert.deepEqual(await store.get(workflow.id), claimed.workflow);
-    assert.deepEqual(await store.getExecution(execution.id), claimed.execution);
-    assert.deepEqual(await store.claimDue(dueOptions({ now, token: "token-2" })), []);
+    assertSame(await store.get(workflow.id), claimed.workflow);
+    assertSame(await store.getExecution(execution.id), claimed.execution);
+    assertSame(await store.claimDue(dueOptions({ now, token: "token-2" })), []);
   }),
 
   storeCase("claimDue() of an empty store answers nothing", async (store) => {
-    assert.deepEqual(await store.claimDue(dueOptions()), []);
+    assertSame(await store.claimDue(dueOptions()), []);
   }),
 
   storeCase("HSK-13 nothing is claimed before its time, and at its time it is", async (store) => {
     await schedule(store, { a: { scheduledFor: after(60_000) } });
-    assert.deepEqual(await look(store, { now: after(59_999) }), []);
-    assert.deepEqual(await look(store, { now: after(60_000) }), ["a"]);
+    assertSame(await look(store, { now: after(59_999) }), []);
+    assertSame(await look(store, { now: after(60_000) }), ["a"]);
   }),
 
   storeCase("BLK-10 the grace of a queue delays the look at its rows", async (store) => {
     await schedule(store, { a: { graceMs: 900_000 } });
-    assert.deepEqual(await look(store, { now: after(899_999) }), []);
-    assert.deepEqual(await look(store, { now: after(900_000) }), ["a"]);
+    assertSame(await look(store, { now: after(899_999) }), []);
+    assertSame(await look(store, { now: after(900_000) }), ["a"]);
   }),
 
   storeCase("the smallest priority goes first, then the oldest", async (store) => {
@@ -79,7 +80,7 @@ export const claimDueCases: readonly StoreCase[] = [
       "future": { priority: -9, scheduledFor: after(60_000) },
     });
     const expected = ["-3", "0 early", "0 middle", "0 late", "5 early", "5 late"];
-    assert.deepEqual(await look(store), expected);
+    assertSame(await look(store), expected);
   }),
 
   storeCase("the order holds across calls that take a few each", async (store) => {
@@ -93,8 +94,8 @@ export const claimDueCases: readonly StoreCase[] = [
     for (let at = 0; at < 4; at++) {
       seen.push(...await look(store, { limit: 1, token: `token-${at}` }));
     }
-    assert.deepEqual(seen, ["a", "b", "c", "d"]);
-    assert.deepEqual(await look(store), []);
+    assertSame(seen, ["a", "b", "c", "d"]);
+    assertSame(await look(store), []);
   }),
 
   storeCase("HSK-20 a limit is kept, and the rest is there for the next call", async (store) => {
@@ -109,7 +110,7 @@ export const claimDueCases: readonly StoreCase[] = [
         ids.add(execution.id);
       }
     }
-    assert.deepEqual(counts, [3, 3, 1, 0]);
+    assertSame(counts, [3, 3, 1, 0]);
     assert.equal(ids.size, 7);
   }),
 
@@ -120,10 +121,10 @@ export const claimDueCases: readonly StoreCase[] = [
       c: { queue: "slow", scheduledFor: after(-2) },
       d: { queue: "Mail", scheduledFor: after(-1) },
     });
-    assert.deepEqual(await look(store, { queues: ["none"] }), []);
-    assert.deepEqual(await look(store, { queues: [] }), []);
-    assert.deepEqual(await look(store, { queues: ["slow", "mail"] }), ["b", "c"]);
-    assert.deepEqual(await look(store), ["d", "a"]);
+    assertSame(await look(store, { queues: ["none"] }), []);
+    assertSame(await look(store, { queues: [] }), []);
+    assertSame(await look(store, { queues: ["slow", "mail"] }), ["b", "c"]);
+    assertSame(await look(store), ["d", "a"]);
   }),
 
   storeCase("an empty queue before a full one does not use up the limit", async (store) => {
@@ -132,7 +133,7 @@ export const claimDueCases: readonly StoreCase[] = [
       b: { queue: "mail", priority: 1 },
       c: { queue: "slow", priority: 9 },
     });
-    assert.deepEqual(await look(store, { queues: ["slow"], limit: 1 }), ["c"]);
+    assertSame(await look(store, { queues: ["slow"], limit: 1 }), ["c"]);
   }),
 
   storeCase("HSK-11 only what is long overdue can be asked for", async (store) => {
@@ -141,21 +142,21 @@ export const claimDueCases: readonly StoreCase[] = [
       b: { scheduledFor: after(-900_000) },
       c: { scheduledFor: after(-899_999) },
     });
-    assert.deepEqual(await look(store, { before: after(-900_000) }), ["a", "b"]);
-    assert.deepEqual(await look(store), ["c"]);
+    assertSame(await look(store, { before: after(-900_000) }), ["a", "b"]);
+    assertSame(await look(store), ["c"]);
   }),
 
   storeCase("HSK-23 SCH-23 nothing of a paused or ended workflow is claimed", async (store) => {
     for (const [at, situation] of (["paused", "finished", "canceled"] as const).entries()) {
       await bring(store, situation, { heroId: String(at) });
     }
-    assert.deepEqual(await look(store, { now: after(86_400_000) }), []);
+    assertSame(await look(store, { now: after(86_400_000) }), []);
   }),
 
   storeCase("EXT-05 what was paused is claimed again after the resume", async (store) => {
     const { workflowId, executionId } = await bring(store, "paused");
     await command(store, workflowId, resume({ graceMs: 1_000 }), { now: after(5_000) });
-    assert.deepEqual(await look(store, { now: after(999) }), []);
+    assertSame(await look(store, { now: after(999) }), []);
     const claimed = only(await store.claimDue(dueOptions({ now: after(1_000) })));
     assert.equal(claimed.execution.id, executionId);
   }),
@@ -167,11 +168,11 @@ export const claimDueCases: readonly StoreCase[] = [
         "for ever": { waitingFor: "approved" },
         "an hour": { waitingFor: "approved", waitUntil: after(3_600_000) },
       });
-      assert.deepEqual(await look(store, { now: after(3_599_999) }), []);
-      assert.deepEqual(await look(store, { now: after(3_600_000) }), ["an hour"]);
+      assertSame(await look(store, { now: after(3_599_999) }), []);
+      assertSame(await look(store, { now: after(3_600_000) }), ["an hour"]);
       const [waiting] = await store.list({ nextStepName: "for ever" }, { limit: 1 });
       await send(store, waiting?.id ?? "", {}, { now: after(3_610_000) });
-      assert.deepEqual(await look(store, { now: after(3_610_000) }), ["for ever"]);
+      assertSame(await look(store, { now: after(3_610_000) }), ["for ever"]);
     },
   ),
 

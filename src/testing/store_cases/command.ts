@@ -9,6 +9,7 @@ import type { StoreDriver } from "../../seams/store.ts";
 import type { Command, CommandResult } from "../../state/command.ts";
 import {
   after,
+  assertSame,
   assertUnchanged,
   command,
   executionRow,
@@ -93,7 +94,7 @@ function possible(covers: string, title: string, what: Command, situation: Situa
       const { workflowId } = await bring(store, situation);
       const result = await issue(store, workflowId, what);
       assert.equal(result.kind, "done");
-      assert.deepEqual(result.kind === "done" && result.workflow, await store.get(workflowId));
+      assertSame(result.kind === "done" && result.workflow, await store.get(workflowId));
     },
   );
 }
@@ -105,7 +106,7 @@ function refused(covers: string, title: string, what: Command, situation: Situat
       const { workflowId } = await bring(store, situation);
       const { state } = await workflowRow(store, workflowId);
       const result = await assertUnchanged(store, workflowId, () => issue(store, workflowId, what));
-      assert.deepEqual(result, { kind: "refused", state, running: RUNNING.includes(situation) });
+      assertSame(result, { kind: "refused", state, running: RUNNING.includes(situation) });
     },
   );
 }
@@ -119,13 +120,13 @@ const pauseCases: readonly StoreCase[] = [
       });
       const paused = await command(store, workflow.id, { kind: "pause" }, { now: NOW });
       assert.equal(paused.job, null);
-      assert.deepEqual(paused.workflow, {
+      assertSame(paused.workflow, {
         ...workflow,
         state: "paused",
         transitionedAt: NOW,
         updatedAt: NOW,
       });
-      assert.deepEqual(await stored(store, workflow.id), {
+      assertSame(await stored(store, workflow.id), {
         workflow: paused.workflow,
         history: [{ ...execution, wakeAt: null }],
         signals: [],
@@ -138,7 +139,7 @@ const pauseCases: readonly StoreCase[] = [
       first: newExecution({ scheduledFor: after(-60_000) }),
     });
     await command(store, workflow.id, { kind: "pause" }, { now: NOW });
-    assert.deepEqual(await store.active(workflow.id), { ...execution, wakeAt: null });
+    assertSame(await store.active(workflow.id), { ...execution, wakeAt: null });
   }),
 
   storeCase("EXT-27 P9 a pause while a body runs leaves its execution alone", async (store) => {
@@ -147,13 +148,13 @@ const pauseCases: readonly StoreCase[] = [
     const workflow = await workflowRow(store, workflowId);
     const paused = await command(store, workflowId, { kind: "pause" }, { now: NOW });
     assert.equal(paused.job, null);
-    assert.deepEqual(paused.workflow, {
+    assertSame(paused.workflow, {
       ...workflow,
       state: "paused",
       transitionedAt: NOW,
       updatedAt: NOW,
     });
-    assert.deepEqual(await executionRow(store, executionId), before);
+    assertSame(await executionRow(store, executionId), before);
   }),
 ];
 
@@ -167,13 +168,13 @@ const cancelCases: readonly StoreCase[] = [
         const workflow = await workflowRow(store, workflowId);
         const canceled = await command(store, workflowId, { kind: "cancel" }, { now: NOW });
         assert.equal(canceled.job, null);
-        assert.deepEqual(canceled.workflow, {
+        assertSame(canceled.workflow, {
           ...workflow,
           state: "canceled",
           transitionedAt: NOW,
           updatedAt: NOW,
         });
-        assert.deepEqual(await executionRow(store, executionId), {
+        assertSame(await executionRow(store, executionId), {
           ...before,
           state: "canceled",
           outcome: "canceled",
@@ -194,8 +195,8 @@ const cancelCases: readonly StoreCase[] = [
       const before = await executionRow(store, executionId);
       const canceled = await command(store, workflowId, { kind: "cancel" }, { now: NOW });
       assert.equal(canceled.workflow.state, "canceled");
-      assert.deepEqual(canceled.workflow.transitionedAt, NOW);
-      assert.deepEqual(await executionRow(store, executionId), before);
+      assertSame(canceled.workflow.transitionedAt, NOW);
+      assertSame(await executionRow(store, executionId), before);
     },
   ),
 
@@ -207,9 +208,9 @@ const cancelCases: readonly StoreCase[] = [
         const before = await executionRow(store, executionId);
         const canceled = await command(store, workflowId, { kind: "cancel" }, { now: NOW });
         const { state, currentStepName, nextStepName } = canceled.workflow;
-        assert.deepEqual([state, currentStepName, nextStepName], ["canceled", null, "first"]);
-        assert.deepEqual(canceled.workflow, await store.get(workflowId));
-        assert.deepEqual(await executionRow(store, executionId), before);
+        assertSame([state, currentStepName, nextStepName], ["canceled", null, "first"]);
+        assertSame(canceled.workflow, await store.get(workflowId));
+        assertSame(await executionRow(store, executionId), before);
       },
     )
   ),
@@ -231,7 +232,7 @@ export const commandCases: readonly StoreCase[] = [
     await start(store);
     for (const id of NO_IDS) {
       for (const { what } of POSSIBLE) {
-        assert.deepEqual(await store.command(id, what, { now: T0 }), { kind: "missing" });
+        assertSame(await store.command(id, what, { now: T0 }), { kind: "missing" });
       }
     }
   }),

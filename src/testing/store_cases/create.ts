@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import type { NewWorkflow } from "../../state/records.ts";
 import {
   after,
+  assertSame,
   expectKind,
   LEASE_MS,
   newExecution,
@@ -25,7 +26,7 @@ const rowCases: readonly StoreCase[] = [
     "SCH-01 AUD-01 a new workflow is ready for its first step, with one scheduled execution",
     async (store) => {
       const { workflow, execution } = await start(store);
-      assert.deepEqual(workflow, {
+      assertSame(workflow, {
         id: workflow.id,
         name: "onboarding",
         heroType: "User",
@@ -43,7 +44,7 @@ const rowCases: readonly StoreCase[] = [
         createdAt: T0,
         updatedAt: T0,
       });
-      assert.deepEqual(execution, {
+      assertSame(execution, {
         id: execution.id,
         workflowId: workflow.id,
         seq: 1,
@@ -78,10 +79,10 @@ const rowCases: readonly StoreCase[] = [
         priority: 0,
         createdAt: T0,
       });
-      assert.deepEqual(await store.get(workflow.id), workflow);
-      assert.deepEqual(await store.getExecution(execution.id), execution);
-      assert.deepEqual(await store.active(workflow.id), execution);
-      assert.deepEqual(await store.history(workflow.id, { limit: 10 }), [execution]);
+      assertSame(await store.get(workflow.id), workflow);
+      assertSame(await store.getExecution(execution.id), execution);
+      assertSame(await store.active(workflow.id), execution);
+      assertSame(await store.history(workflow.id, { limit: 10 }), [execution]);
     },
   ),
 
@@ -96,9 +97,9 @@ const rowCases: readonly StoreCase[] = [
         priority: 7,
       });
       const { execution, job } = await start(store, { first });
-      assert.deepEqual(job, { executionId: execution.id, runAt: due, queue: "mail", priority: 7 });
-      assert.deepEqual(execution.scheduledFor, due);
-      assert.deepEqual(execution.wakeAt, after(7_200_000 + 900_000));
+      assertSame(job, { executionId: execution.id, runAt: due, queue: "mail", priority: 7 });
+      assertSame(execution.scheduledFor, due);
+      assertSame(execution.wakeAt, after(7_200_000 + 900_000));
     },
   ),
 
@@ -123,9 +124,9 @@ const rowCases: readonly StoreCase[] = [
     const { workflow } = await start(store, given);
     const { first, ...rest } = given;
     const read = await stored(store, workflow.id);
-    assert.deepEqual({ ...read.workflow, ...rest }, read.workflow);
+    assertSame({ ...read.workflow, ...rest }, read.workflow);
     const { stepName, attempt, failures, cursor, metadata } = only(read.history);
-    assert.deepEqual(
+    assertSame(
       { stepName, attempt, failures, cursor, metadata },
       {
         stepName: "charge",
@@ -143,7 +144,7 @@ const rowCases: readonly StoreCase[] = [
     assert.equal(execution, null);
     assert.equal(job, null);
     const { state, nextStepName, currentStepName, startedAt, transitionedAt } = workflow;
-    assert.deepEqual(
+    assertSame(
       { state, nextStepName, currentStepName, startedAt, transitionedAt },
       {
         state: "finished",
@@ -153,7 +154,7 @@ const rowCases: readonly StoreCase[] = [
         transitionedAt: T0,
       },
     );
-    assert.deepEqual(await stored(store, workflow.id), { workflow, history: [], signals: [] });
+    assertSame(await stored(store, workflow.id), { workflow, history: [], signals: [] });
   }),
 
   storeCase("a first execution that comes with a hold is inserted claimed", async (store) => {
@@ -163,15 +164,15 @@ const rowCases: readonly StoreCase[] = [
     assert.equal(workflow.state, "performing");
     assert.equal(workflow.currentStepName, "first");
     assert.equal(workflow.nextStepName, "first");
-    assert.deepEqual(workflow.startedAt, T0);
+    assertSame(workflow.startedAt, T0);
     assert.equal(execution.state, "in_progress");
     assert.equal(execution.token, "held");
     assert.equal(execution.worker, "worker-9");
-    assert.deepEqual(execution.startedAt, T0);
-    assert.deepEqual(execution.leaseUntil, after(LEASE_MS));
-    assert.deepEqual(execution.wakeAt, after(LEASE_MS));
-    assert.deepEqual(await store.active(workflow.id), execution);
-    assert.deepEqual(await store.get(workflow.id), workflow);
+    assertSame(execution.startedAt, T0);
+    assertSame(execution.leaseUntil, after(LEASE_MS));
+    assertSame(execution.wakeAt, after(LEASE_MS));
+    assertSame(await store.active(workflow.id), execution);
+    assertSame(await store.get(workflow.id), workflow);
   }),
 
   storeCase(
@@ -191,17 +192,17 @@ const rowCases: readonly StoreCase[] = [
       const waitUntil = after(60_000);
       const first = newExecution({ waitingFor: "approved", waitUntil, graceMs: 500 });
       const { execution, job } = await start(store, { first });
-      assert.deepEqual(job?.runAt, waitUntil);
-      assert.deepEqual(execution.waitUntil, waitUntil);
-      assert.deepEqual(execution.wakeAt, after(60_500));
-      assert.deepEqual(execution.scheduledFor, T0);
+      assertSame(job?.runAt, waitUntil);
+      assertSame(execution.waitUntil, waitUntil);
+      assertSame(execution.wakeAt, after(60_500));
+      assertSame(execution.scheduledFor, T0);
     },
   ),
 ];
 
 const batchCases: readonly StoreCase[] = [
   storeCase("create() of nothing answers nothing", async (store) => {
-    assert.deepEqual(await store.create([], { now: T0 }), []);
+    assertSame(await store.create([], { now: T0 }), []);
   }),
 
   storeCase("create() answers each member of a batch at its own index", async (store) => {
@@ -221,7 +222,7 @@ const batchCases: readonly StoreCase[] = [
       const results = await store.create(twins, { now: T0 });
       const { workflow } = expectKind(results[0], "created");
       assert.equal(expectKind(results[1], "duplicate").existingId, workflow.id);
-      assert.deepEqual(await store.list({}, { limit: 10 }), [workflow]);
+      assertSame(await store.list({}, { limit: 10 }), [workflow]);
       assert.equal(workflow.input, "1");
     },
   ),
@@ -233,14 +234,14 @@ const batchCases: readonly StoreCase[] = [
       const results = (await store.create(batch, { now: T0 })).map((one) =>
         expectKind(one, "created")
       );
-      assert.deepEqual(results.map((one) => one.workflow.heroId), batch.map((one) => one.heroId));
+      assertSame(results.map((one) => one.workflow.heroId), batch.map((one) => one.heroId));
       assert.equal(new Set(results.map((one) => one.workflow.id)).size, 500);
       assert.equal(new Set(results.map((one) => one.execution?.id)).size, 500);
       for (const { workflow, execution, job } of results) {
         assert.equal(execution?.workflowId, workflow.id);
         assert.equal(job?.executionId, execution?.id);
       }
-      assert.deepEqual(await store.counts(), [{
+      assertSame(await store.counts(), [{
         workflow: "onboarding",
         state: "ready",
         count: 500,

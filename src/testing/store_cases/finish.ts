@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import {
   after,
+  assertSame,
   assertUnchanged,
   claim,
   CLOSINGS,
@@ -42,7 +43,7 @@ const nextCases: readonly StoreCase[] = [
         priority: -2,
       });
       const done = await finish(store, finished(claimed, { next, metadata: '{"note":1}' }));
-      assert.deepEqual(done.execution, {
+      assertSame(done.execution, {
         ...claimed.execution,
         state: "completed",
         outcome: "success",
@@ -54,14 +55,14 @@ const nextCases: readonly StoreCase[] = [
         leaseUntil: null,
         metadata: '{"note":1}',
       });
-      assert.deepEqual(done.workflow, {
+      assertSame(done.workflow, {
         ...claimed.workflow,
         state: "ready",
         currentStepName: null,
         nextStepName: "second",
         updatedAt: NOW,
       });
-      assert.deepEqual(done.next, {
+      assertSame(done.next, {
         ...(await executionRow(store, done.next?.id ?? "")),
         workflowId: claimed.workflow.id,
         seq: 2,
@@ -77,13 +78,13 @@ const nextCases: readonly StoreCase[] = [
         createdAt: NOW,
       });
       const executionId = done.next?.id;
-      assert.deepEqual(done.job, { executionId, runAt: due, queue: "mail", priority: -2 });
-      assert.deepEqual(await stored(store, claimed.workflow.id), {
+      assertSame(done.job, { executionId, runAt: due, queue: "mail", priority: -2 });
+      assertSame(await stored(store, claimed.workflow.id), {
         workflow: done.workflow,
         history: [done.execution, done.next],
         signals: [],
       });
-      assert.deepEqual(await store.active(claimed.workflow.id), done.next);
+      assertSame(await store.active(claimed.workflow.id), done.next);
     },
   ),
 
@@ -92,7 +93,7 @@ const nextCases: readonly StoreCase[] = [
     const done = await finish(store, finished(claimed));
     assert.equal(done.next, null);
     assert.equal(done.job, null);
-    assert.deepEqual(done.workflow, {
+    assertSame(done.workflow, {
       ...claimed.workflow,
       state: "finished",
       currentStepName: null,
@@ -100,7 +101,7 @@ const nextCases: readonly StoreCase[] = [
       transitionedAt: NOW,
       updatedAt: NOW,
     });
-    assert.deepEqual(await store.get(claimed.workflow.id), done.workflow);
+    assertSame(await store.get(claimed.workflow.id), done.workflow);
     assert.equal(await store.active(claimed.workflow.id), null);
   }),
 
@@ -112,7 +113,7 @@ const nextCases: readonly StoreCase[] = [
       const next = newExecution({ stepName: "second", scheduledFor: NOW, hold });
       const done = await finish(store, finished(claimed, { next }));
       assert.equal(done.job, null);
-      assert.deepEqual(done.workflow, {
+      assertSame(done.workflow, {
         ...claimed.workflow,
         state: "performing",
         currentStepName: "second",
@@ -121,17 +122,17 @@ const nextCases: readonly StoreCase[] = [
       });
       const row = done.next;
       assert.ok(row !== null);
-      assert.deepEqual(
+      assertSame(
         [row.state, row.token, row.worker, row.startedAt, row.leaseUntil, row.wakeAt],
         ["in_progress", "token-2", "worker-1", NOW, after(6_000), after(6_000)],
       );
-      assert.deepEqual(await stored(store, claimed.workflow.id), {
+      assertSame(await stored(store, claimed.workflow.id), {
         workflow: done.workflow,
         history: [done.execution, row],
         signals: [],
       });
       const beat = { executionId: row.id, token: "token-2" };
-      assert.deepEqual(await store.checkpoint([beat], { now: NOW, leaseMs: LEASE_MS }), ["held"]);
+      assertSame(await store.checkpoint([beat], { now: NOW, leaseMs: LEASE_MS }), ["held"]);
       const last = await finish(store, finished({ execution: row }), { now: after(2_000) });
       assert.equal(last.workflow.state, "finished");
     },
@@ -155,7 +156,7 @@ const nextCases: readonly StoreCase[] = [
         next: again,
       }),
     );
-    assert.deepEqual(
+    assertSame(
       [done.execution.outcome, done.execution.cause, done.execution.errorClass],
       ["reattempted", "exception", null],
     );
@@ -163,7 +164,7 @@ const nextCases: readonly StoreCase[] = [
       store,
       done.next?.id ?? "",
     );
-    assert.deepEqual({ attempt, failures, continuesFromId, cursor, metadata }, {
+    assertSame({ attempt, failures, continuesFromId, cursor, metadata }, {
       attempt: 2,
       failures: 1,
       continuesFromId: claimed.execution.id,
@@ -197,8 +198,8 @@ const nextCases: readonly StoreCase[] = [
         graceMs: 10,
       });
       const done = await finish(store, finished(claimed, { next }));
-      assert.deepEqual(done.job?.runAt, after(3_000));
-      assert.deepEqual(done.next?.wakeAt, after(3_010));
+      assertSame(done.job?.runAt, after(3_000));
+      assertSame(done.next?.wakeAt, after(3_010));
     },
   ),
 
@@ -213,14 +214,14 @@ const nextCases: readonly StoreCase[] = [
         held = await claim(store, done.next.id, { now: NOW, token: `token-${seq}` });
       }
       const history = await store.history(held.workflow.id, { limit: 10 });
-      assert.deepEqual(history.map((row) => row.seq), [1, 2, 3, 4, 5, 6]);
+      assertSame(history.map((row) => row.seq), [1, 2, 3, 4, 5, 6]);
     },
   ),
 ];
 
 const batchCases: readonly StoreCase[] = [
   storeCase("finish() of nothing answers nothing", async (store) => {
-    assert.deepEqual(await store.finish([], { now: NOW }), []);
+    assertSame(await store.finish([], { now: NOW }), []);
   }),
 
   storeCase(
@@ -239,13 +240,13 @@ const batchCases: readonly StoreCase[] = [
         ],
         { now: NOW },
       );
-      assert.deepEqual(results.map((result) => result.kind), ["done", "lost", "done", "lost"]);
+      assertSame(results.map((result) => result.kind), ["done", "lost", "done", "lost"]);
       const first = expectKind(results[0], "done");
       assert.equal(first.workflow.id, three.workflow.id);
       assert.equal(first.next?.workflowId, three.workflow.id);
       assert.equal(expectKind(results[2], "done").workflow.id, one.workflow.id);
       const states = await store.list({}, { limit: 3 });
-      assert.deepEqual(states.map((row) => row.state), ["ready", "performing", "finished"]);
+      assertSame(states.map((row) => row.state), ["ready", "performing", "finished"]);
     },
   ),
 
@@ -256,9 +257,9 @@ const batchCases: readonly StoreCase[] = [
       [finished(claimed, { next }), finished(claimed, { closing: CLOSINGS.failure })],
       { now: NOW },
     );
-    assert.deepEqual(results.map((result) => result.kind), ["done", "lost"]);
+    assertSame(results.map((result) => result.kind), ["done", "lost"]);
     const history = await store.history(claimed.workflow.id, { limit: 10 });
-    assert.deepEqual(history.map((row) => row.state), ["completed", "scheduled"]);
+    assertSame(history.map((row) => row.state), ["completed", "scheduled"]);
   }),
 
   storeCase("200 finishes travel in one call", async (store) => {

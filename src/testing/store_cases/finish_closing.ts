@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import {
   after,
+  assertSame,
   assertUnchanged,
   CLOSINGS,
   executionRow,
@@ -40,16 +41,16 @@ const closingCases: readonly StoreCase[] = [
         const closing = CLOSINGS[how];
         await finish(store, finished(claimed, { closing }));
         const row = await executionRow(store, claimed.execution.id);
-        assert.deepEqual([row.state, row.outcome, row.cause], [
+        assertSame([row.state, row.outcome, row.cause], [
           closing.state,
           closing.outcome,
           closing.cause,
         ]);
         for (const stamp of Object.values(STAMPS)) {
-          assert.deepEqual(row[stamp], stamp === STAMPS[how] ? NOW : null, stamp);
+          assertSame(row[stamp], stamp === STAMPS[how] ? NOW : null, stamp);
         }
-        assert.deepEqual(row.finishedAt, NOW);
-        assert.deepEqual(row.startedAt, T0);
+        assertSame(row.finishedAt, NOW);
+        assertSame(row.startedAt, T0);
         assert.equal(row.worker, "worker-1");
       },
     )
@@ -72,19 +73,19 @@ const closingCases: readonly StoreCase[] = [
         }),
       );
       const row = await executionRow(store, claimed.execution.id);
-      assert.deepEqual(row, done.execution);
-      assert.deepEqual(
+      assertSame(row, done.execution);
+      assertSame(
         [row.errorClass, row.errorMessage, row.errorStack, row.metadata],
         [error.errorClass, error.message, error.stack, metadata],
       );
       const { state, nextStepName, currentStepName, transitionedAt } = done.workflow;
-      assert.deepEqual([state, nextStepName, currentStepName, transitionedAt], [
+      assertSame([state, nextStepName, currentStepName, transitionedAt], [
         "paused",
         "first",
         null,
         NOW,
       ]);
-      assert.deepEqual(await store.get(claimed.workflow.id), done.workflow);
+      assertSame(await store.get(claimed.workflow.id), done.workflow);
       assert.equal(await store.active(claimed.workflow.id), null);
     },
   ),
@@ -94,8 +95,8 @@ const closingCases: readonly StoreCase[] = [
     const verdict = { workflowState: "canceled" as const, nextStepName: "first" };
     const done = await finish(store, finished(claimed, { closing: CLOSINGS.cancel, ...verdict }));
     const { state, nextStepName, transitionedAt } = done.workflow;
-    assert.deepEqual([state, nextStepName, transitionedAt], ["canceled", "first", NOW]);
-    assert.deepEqual(await store.get(claimed.workflow.id), done.workflow);
+    assertSame([state, nextStepName, transitionedAt], ["canceled", "first", NOW]);
+    assertSame(await store.get(claimed.workflow.id), done.workflow);
   }),
 
   storeCase("CND-12 an execution whose body never started shows no start", async (store) => {
@@ -103,7 +104,7 @@ const closingCases: readonly StoreCase[] = [
     await finish(store, finished(claimed, { closing: CLOSINGS.skip, bodyStarted: false }));
     const row = await executionRow(store, claimed.execution.id);
     assert.equal(row.startedAt, null);
-    assert.deepEqual(row.finishedAt, NOW);
+    assertSame(row.finishedAt, NOW);
   }),
 
   ...[true, false].map((keepCursor) =>
@@ -126,7 +127,7 @@ const closingCases: readonly StoreCase[] = [
     const beat = { executionId: claimed.execution.id, token: "token-1", progress };
     await store.checkpoint([beat], { now: NOW, leaseMs: LEASE_MS });
     await finish(store, finished(claimed));
-    assert.deepEqual((await executionRow(store, claimed.execution.id)).progress, progress);
+    assertSame((await executionRow(store, claimed.execution.id)).progress, progress);
   }),
 ];
 
@@ -140,7 +141,7 @@ const lostCases: readonly StoreCase[] = [
         claimed.workflow.id,
         () => store.finish([finished(claimed, { token, next })], { now: NOW }),
       );
-      assert.deepEqual(results, [{ kind: "lost" }]);
+      assertSame(results, [{ kind: "lost" }]);
     }
   }),
 
@@ -151,7 +152,7 @@ const lostCases: readonly StoreCase[] = [
       workflow.id,
       () => store.finish([finished({ execution }, { token: "token-1" })], { now: NOW }),
     );
-    assert.deepEqual(results, [{ kind: "lost" }]);
+    assertSame(results, [{ kind: "lost" }]);
   }),
 
   storeCase("HSK-22 a second finish has lost", async (store) => {
@@ -162,7 +163,7 @@ const lostCases: readonly StoreCase[] = [
       claimed.workflow.id,
       () => store.finish([finished(claimed, { closing: CLOSINGS.failure })], { now: after(2_000) }),
     );
-    assert.deepEqual(results, [{ kind: "lost" }]);
+    assertSame(results, [{ kind: "lost" }]);
   }),
 
   storeCase("unknown and malformed ids cannot be finished", async (store) => {
@@ -176,7 +177,7 @@ const lostCases: readonly StoreCase[] = [
       claimed.workflow.id,
       () => store.finish(batch, { now: NOW }),
     );
-    assert.deepEqual(results, batch.map(() => ({ kind: "lost" })));
+    assertSame(results, batch.map(() => ({ kind: "lost" })));
   }),
 
   storeCase("U28 a finish after its workflow was deleted has lost", async (store) => {
@@ -184,7 +185,7 @@ const lostCases: readonly StoreCase[] = [
     const row = await executionRow(store, executionId);
     await store.purge({ before: after(60_000), limit: 10 });
     const results = await store.finish([finished({ execution: row })], { now: after(61_000) });
-    assert.deepEqual(results, [{ kind: "lost" }]);
+    assertSame(results, [{ kind: "lost" }]);
     assert.equal(await store.get(workflowId), null);
   }),
 ];

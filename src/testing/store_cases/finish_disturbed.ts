@@ -9,6 +9,7 @@ import type { StoreDriver } from "../../seams/store.ts";
 import type { Finished, FinishResult } from "../../state/finish.ts";
 import {
   after,
+  assertSame,
   CLOSINGS,
   command,
   dueOptions,
@@ -41,7 +42,7 @@ async function finishLate(
   assert.equal(done.next, null, "nothing is scheduled");
   assert.equal(done.job, null, "nothing is announced");
   const rows = await stored(store, done.workflow.id);
-  assert.deepEqual(rows, { workflow: done.workflow, history: [done.execution], signals: [] });
+  assertSame(rows, { workflow: done.workflow, history: [done.execution], signals: [] });
   return done;
 }
 
@@ -53,10 +54,10 @@ export const disturbedCases: readonly StoreCase[] = [
     "U15 a success under a pause counts, and the workflow stays paused before the next step",
     async (store) => {
       const done = await finishLate(store, "paused", { next: second });
-      assert.deepEqual([done.execution.state, done.execution.outcome], ["completed", "success"]);
+      assertSame([done.execution.state, done.execution.outcome], ["completed", "success"]);
       const { state, nextStepName, currentStepName, transitionedAt } = done.workflow;
-      assert.deepEqual([state, nextStepName, currentStepName], ["paused", "second", null]);
-      assert.deepEqual(transitionedAt, after(2_000), "the pause is as old as it was");
+      assertSame([state, nextStepName, currentStepName], ["paused", "second", null]);
+      assertSame(transitionedAt, after(2_000), "the pause is as old as it was");
     },
   ),
 
@@ -78,7 +79,7 @@ export const disturbedCases: readonly StoreCase[] = [
   storeCase("U15 the last step finishes its workflow even under a pause", async (store) => {
     const { workflow, execution } = await finishLate(store, "paused", {});
     assert.equal(workflow.state, "finished");
-    assert.deepEqual(workflow.transitionedAt, NOW);
+    assertSame(workflow.transitionedAt, NOW);
     assert.equal(execution.outcome, "success");
   }),
 
@@ -86,7 +87,7 @@ export const disturbedCases: readonly StoreCase[] = [
     const verdict = { workflowState: "canceled" as const, nextStepName: "first" };
     const done = await finishLate(store, "paused", { closing: CLOSINGS.cancel, ...verdict });
     assert.equal(done.workflow.state, "canceled");
-    assert.deepEqual(done.workflow.transitionedAt, NOW);
+    assertSame(done.workflow.transitionedAt, NOW);
   }),
 
   storeCase(
@@ -98,8 +99,8 @@ export const disturbedCases: readonly StoreCase[] = [
         workflowState: "paused",
         nextStepName: "first",
       });
-      assert.deepEqual([done.execution.state, done.execution.errorMessage], ["failed", "It broke"]);
-      assert.deepEqual([done.workflow.state, done.workflow.nextStepName], ["paused", "first"]);
+      assertSame([done.execution.state, done.execution.errorMessage], ["failed", "It broke"]);
+      assertSame([done.workflow.state, done.workflow.nextStepName], ["paused", "first"]);
     },
   ),
 
@@ -112,13 +113,13 @@ export const disturbedCases: readonly StoreCase[] = [
         next: newExecution({ cursor: "[4]", scheduledFor: NOW }),
       });
       const { state, outcome, cause, cursor } = done.execution;
-      assert.deepEqual([state, outcome, cause, cursor], [
+      assertSame([state, outcome, cause, cursor], [
         "completed",
         "workflow_paused",
         "operator",
         "[4]",
       ]);
-      assert.deepEqual([done.workflow.state, done.workflow.nextStepName], ["paused", "first"]);
+      assertSame([done.workflow.state, done.workflow.nextStepName], ["paused", "first"]);
     },
   ),
 
@@ -127,11 +128,11 @@ export const disturbedCases: readonly StoreCase[] = [
     async (store) => {
       const { execution, workflow } = await finishLate(store, "canceled", { next: second });
       const { state, outcome, cause, canceledAt, completedAt, finishedAt } = execution;
-      assert.deepEqual([state, outcome, cause], ["canceled", "canceled", "operator"]);
-      assert.deepEqual([canceledAt, completedAt, finishedAt], [NOW, null, NOW]);
+      assertSame([state, outcome, cause], ["canceled", "canceled", "operator"]);
+      assertSame([canceledAt, completedAt, finishedAt], [NOW, null, NOW]);
       assert.equal(execution.cursor, "[4]", "the position is kept for whoever looks");
       assert.equal(workflow.state, "canceled");
-      assert.deepEqual(workflow.transitionedAt, after(2_000));
+      assertSame(workflow.transitionedAt, after(2_000));
       assert.equal(workflow.currentStepName, null);
     },
   ),
@@ -145,7 +146,7 @@ export const disturbedCases: readonly StoreCase[] = [
       ...verdict,
     });
     const { state, errorClass, errorMessage, errorStack } = done.execution;
-    assert.deepEqual([state, errorClass, errorMessage, errorStack], [
+    assertSame([state, errorClass, errorMessage, errorStack], [
       "canceled",
       error.errorClass,
       error.message,
@@ -167,9 +168,9 @@ export const disturbedCases: readonly StoreCase[] = [
       });
       const done = expectKind(only(await store.finish([verdict], { now })), "done");
       const { state, outcome, cause } = done.execution;
-      assert.deepEqual([state, outcome, cause], ["canceled", "recovered", "recovery"]);
+      assertSame([state, outcome, cause], ["canceled", "recovered", "recovery"]);
       assert.equal(done.next, null);
-      assert.deepEqual(
+      assertSame(
         [done.workflow.state, done.workflow.transitionedAt],
         [before?.state, before?.transitionedAt],
       );

@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import type { NewWorkflow } from "../../state/records.ts";
 import {
   after,
+  assertSame,
   command,
   expectKind,
   newExecution,
@@ -25,7 +26,7 @@ function occupied(situation: Situation): StoreCase {
     async (store) => {
       const { workflowId } = await bring(store, situation);
       const duplicate = only(await store.create([newWorkflow()], { now: after(9_000) }));
-      assert.deepEqual(duplicate, { kind: "duplicate", existingId: workflowId });
+      assertSame(duplicate, { kind: "duplicate", existingId: workflowId });
       assert.equal((await store.list({}, { limit: 10 })).length, 1);
       assert.equal((await store.history(workflowId, { limit: 10 })).length, 1);
     },
@@ -39,7 +40,7 @@ function vacant(situation: Situation): StoreCase {
       const { workflowId } = await bring(store, situation);
       const { workflow } = await start(store);
       const ids = (await store.list({}, { limit: 10 })).map((row) => row.id);
-      assert.deepEqual(ids, [workflow.id, workflowId]);
+      assertSame(ids, [workflow.id, workflowId]);
     },
   );
 }

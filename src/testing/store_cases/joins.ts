@@ -9,6 +9,7 @@ import type { StoreDriver, WriteOptions } from "../../seams/store.ts";
 import type { Job } from "../../state/records.ts";
 import {
   after,
+  assertSame,
   executionRow,
   expectKind,
   finished,
@@ -81,7 +82,7 @@ function joinCases(member: string): readonly StoreCase[] {
         const write = await prepare(store);
         const before = await everything(store);
         await rolledBack(store, (tx) => write({ now: NOW, tx }));
-        assert.deepEqual(await everything(store), before);
+        assertSame(await everything(store), before);
         assert.notEqual(await write({ now: NOW }), null, "it can be done again");
       },
     ),
@@ -94,7 +95,7 @@ function joinCases(member: string): readonly StoreCase[] {
         return Promise.resolve();
       };
       const job = await write({ now: NOW, beforeCommit });
-      assert.deepEqual(heard, [job]);
+      assertSame(heard, [job]);
     }),
 
     storeCase(`BLK-09 ${member}() writes nothing when beforeCommit fails`, async (store) => {
@@ -106,7 +107,7 @@ function joinCases(member: string): readonly StoreCase[] {
         throw refusal;
       };
       await assert.rejects(write({ now: NOW, beforeCommit }), (error) => error === refusal);
-      assert.deepEqual(await everything(store), before);
+      assertSame(await everything(store), before);
       assert.notEqual(await write({ now: NOW }), null, "it can be done again");
     }),
 
@@ -123,9 +124,9 @@ function joinCases(member: string): readonly StoreCase[] {
             heard.push(...jobs);
           };
           const job = await write({ now: NOW, tx, beforeCommit });
-          assert.deepEqual(heard, [job], "it has been called when the write resolves");
+          assertSame(heard, [job], "it has been called when the write resolves");
         });
-        assert.deepEqual(await everything(store), before);
+        assertSame(await everything(store), before);
       },
     ),
 
@@ -143,7 +144,7 @@ function joinCases(member: string): readonly StoreCase[] {
         });
         const [newest, ...rest] = await everything(store);
         assert.equal(newest?.workflow?.id, other.workflow.id);
-        assert.deepEqual(rest, before);
+        assertSame(rest, before);
       },
     ),
   ];

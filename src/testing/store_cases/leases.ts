@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import {
   after,
+  assertSame,
   assertUnchanged,
   claimOptions,
   dueOptions,
@@ -30,7 +31,7 @@ export const leaseCases: readonly StoreCase[] = [
       workflow.id,
       () => store.claimDue(dueOptions({ token: "token-2", now: after(LEASE_MS - 1) })),
     );
-    assert.deepEqual(claims, []);
+    assertSame(claims, []);
   }),
 
   storeCase(
@@ -41,7 +42,7 @@ export const leaseCases: readonly StoreCase[] = [
       const taken = only(
         await store.claimDue(dueOptions({ token: "token-2", worker: "two", now })),
       );
-      assert.deepEqual(taken, {
+      assertSame(taken, {
         kind: "claimed",
         from: "in_progress",
         workflow: held.workflow,
@@ -53,8 +54,8 @@ export const leaseCases: readonly StoreCase[] = [
           wakeAt: after(2 * LEASE_MS),
         },
       });
-      assert.deepEqual(await store.getExecution(held.execution.id), taken.execution);
-      assert.deepEqual(await store.claimDue(dueOptions({ token: "token-3", now })), []);
+      assertSame(await store.getExecution(held.execution.id), taken.execution);
+      assertSame(await store.claimDue(dueOptions({ token: "token-3", now })), []);
     },
   ),
 
@@ -65,21 +66,21 @@ export const leaseCases: readonly StoreCase[] = [
     const { workflow, execution } = held;
     await assertUnchanged(store, workflow.id, async () => {
       const beat = { executionId: execution.id, token: "token-1", cursor: "99" };
-      assert.deepEqual(await store.checkpoint([beat], { now, leaseMs: LEASE_MS }), ["lost"]);
+      assertSame(await store.checkpoint([beat], { now, leaseMs: LEASE_MS }), ["lost"]);
       const next = newExecution({ stepName: "second" });
       const results = await store.finish([finished(held, { next })], { now });
-      assert.deepEqual(results, [{ kind: "lost" }]);
+      assertSame(results, [{ kind: "lost" }]);
     });
     const beat = { executionId: execution.id, token: "token-2", cursor: "99" };
-    assert.deepEqual(await store.checkpoint([beat], { now, leaseMs: LEASE_MS }), ["held"]);
+    assertSame(await store.checkpoint([beat], { now, leaseMs: LEASE_MS }), ["held"]);
   }),
 
   storeCase("U1 a checkpoint keeps a long execution from being taken over", async (store) => {
     const { execution } = await startClaimed(store);
     const beat = { executionId: execution.id, token: "token-1" };
     await store.checkpoint([beat], { now: after(20_000), leaseMs: LEASE_MS });
-    assert.deepEqual(await look(store, { token: "token-2", now: after(49_999) }), []);
-    assert.deepEqual(await look(store, { token: "token-3", now: after(50_000) }), ["first"]);
+    assertSame(await look(store, { token: "token-2", now: after(49_999) }), []);
+    assertSame(await look(store, { token: "token-3", now: after(50_000) }), ["first"]);
   }),
 
   storeCase(
@@ -87,7 +88,7 @@ export const leaseCases: readonly StoreCase[] = [
     async (store) => {
       const hold = { token: "held", leaseMs: 1_000, worker: "worker-1" };
       await start(store, { first: newExecution({ hold }) });
-      assert.deepEqual(await look(store, { now: after(999) }), []);
+      assertSame(await look(store, { now: after(999) }), []);
       const taken = only(await store.claimDue(dueOptions({ token: "token-2", now: after(1_000) })));
       assert.equal(taken.from, "in_progress");
       assert.equal(taken.execution.token, "token-2");
@@ -104,22 +105,22 @@ export const leaseCases: readonly StoreCase[] = [
         const taken = only(await store.claimDue(options));
         assert.equal(taken.from, "in_progress");
         assert.equal(taken.execution.id, executionId);
-        assert.deepEqual(taken.workflow, before);
-        assert.deepEqual(await store.get(workflowId), before);
+        assertSame(taken.workflow, before);
+        assertSame(await store.get(workflowId), before);
       },
     )
   ),
 
   storeCase("scheduled executions and ended leases can be asked for one by one", async (store) => {
     await schedule(store, { dead: {} });
-    assert.deepEqual(await look(store, { token: "token-1" }), ["dead"]);
+    assertSame(await look(store, { token: "token-1" }), ["dead"]);
     await schedule(store, { waiting: {} });
     const now = after(LEASE_MS);
     const options = { now, token: "token-2" };
-    assert.deepEqual(await look(store, { ...options, state: "in_progress" }), ["dead"]);
-    assert.deepEqual(await look(store, { ...options, state: "in_progress" }), []);
-    assert.deepEqual(await look(store, { ...options, state: "scheduled" }), ["waiting"]);
-    assert.deepEqual(await look(store, { ...options, state: "scheduled" }), []);
+    assertSame(await look(store, { ...options, state: "in_progress" }), ["dead"]);
+    assertSame(await look(store, { ...options, state: "in_progress" }), []);
+    assertSame(await look(store, { ...options, state: "scheduled" }), ["waiting"]);
+    assertSame(await look(store, { ...options, state: "scheduled" }), []);
   }),
 
   storeCase("scheduled executions and ended leases come in one order", async (store) => {
@@ -127,13 +128,13 @@ export const leaseCases: readonly StoreCase[] = [
     await look(store);
     await schedule(store, { "more urgent": { priority: 1 }, "less urgent": { priority: 5 } });
     const options = { token: "token-2", now: after(LEASE_MS) };
-    assert.deepEqual(await look(store, options), ["more urgent", "dead", "less urgent"]);
+    assertSame(await look(store, options), ["more urgent", "dead", "less urgent"]);
   }),
 
   storeCase("a claim that is finished has no lease left to take over", async (store) => {
     const held = await startClaimed(store);
     await store.finish([finished(held)], { now: after(1) });
     const options = { ...claimOptions({ token: "token-2", now: after(LEASE_MS * 2) }), limit: 10 };
-    assert.deepEqual(await store.claimDue(options), []);
+    assertSame(await store.claimDue(options), []);
   }),
 ];

@@ -9,6 +9,7 @@ import type { StoreDriver, WorkflowFilter } from "../../seams/store.ts";
 import type { WorkflowState } from "../../state/records.ts";
 import {
   after,
+  assertSame,
   assertUnchanged,
   command,
   newExecution,
@@ -43,9 +44,9 @@ async function idSet(store: StoreDriver, filter: WorkflowFilter): Promise<Set<st
 
 const filterCases: readonly StoreCase[] = [
   storeCase("a list of an empty store is empty", async (store) => {
-    assert.deepEqual(await store.list({}, { limit: 10 }), []);
-    assert.deepEqual(await store.counts(), []);
-    assert.deepEqual(await store.stepCounts("onboarding"), []);
+    assertSame(await store.list({}, { limit: 10 }), []);
+    assertSame(await store.counts(), []);
+    assertSame(await store.stepCounts("onboarding"), []);
   }),
 
   storeCase("a list holds whole rows, newest first", async (store) => {
@@ -54,24 +55,24 @@ const filterCases: readonly StoreCase[] = [
       started.push((await start(store, { heroId })).workflow.id);
     }
     const rows = await store.list({}, { limit: 10 });
-    assert.deepEqual(rows.map((row) => row.id), started.reverse());
-    for (const row of rows) assert.deepEqual(row, await workflowRow(store, row.id));
+    assertSame(rows.map((row) => row.id), started.reverse());
+    for (const row of rows) assertSame(row, await workflowRow(store, row.id));
   }),
 
   storeCase("QRY-01 QRY-02 AUD-03 states are listed one by one and together", async (store) => {
     const of = await oneOfEach(store);
     for (const [state, id] of Object.entries(of)) {
-      assert.deepEqual(await ids(store, { states: [state as WorkflowState] }), [id]);
+      assertSame(await ids(store, { states: [state as WorkflowState] }), [id]);
     }
-    assert.deepEqual(
+    assertSame(
       await idSet(store, { states: ["ready", "performing", "paused"] }),
       new Set([of.ready, of.performing, of.paused]),
     );
-    assert.deepEqual(
+    assertSame(
       await idSet(store, { states: ["paused", "canceled"] }),
       new Set([of.paused, of.canceled]),
     );
-    assert.deepEqual(await ids(store, { states: [] }), []);
+    assertSame(await ids(store, { states: [] }), []);
     assert.equal((await ids(store, {})).length, 5);
   }),
 
@@ -81,41 +82,41 @@ const filterCases: readonly StoreCase[] = [
     const account = (await bring(store, "ready", { heroId: "7", heroType: "Account" })).workflowId;
     await bring(store, "ready", { heroId: "8" });
     await bring(store, "ready", { heroType: null, heroId: null });
-    assert.deepEqual(await ids(store, { heroType: "User", heroId: "7" }), [ongoing, old]);
-    assert.deepEqual(await ids(store, { heroId: "7" }), [account, ongoing, old]);
-    assert.deepEqual(await ids(store, { heroType: "Account" }), [account]);
-    assert.deepEqual(await ids(store, { heroId: "7", states: ["paused"] }), [ongoing]);
-    assert.deepEqual(await ids(store, { heroId: "9" }), []);
+    assertSame(await ids(store, { heroType: "User", heroId: "7" }), [ongoing, old]);
+    assertSame(await ids(store, { heroId: "7" }), [account, ongoing, old]);
+    assertSame(await ids(store, { heroType: "Account" }), [account]);
+    assertSame(await ids(store, { heroId: "7", states: ["paused"] }), [ongoing]);
+    assertSame(await ids(store, { heroId: "9" }), []);
   }),
 
   storeCase("QRY-06 QRY-11 definitions are listed by name, known or not", async (store) => {
     const a = (await start(store, { name: "a" })).workflow.id;
     const b = (await start(store, { name: "b" })).workflow.id;
     const c = (await start(store, { name: "gone from the code" })).workflow.id;
-    assert.deepEqual(await ids(store, { names: ["a"] }), [a]);
-    assert.deepEqual(await ids(store, { names: ["b", "gone from the code"] }), [c, b]);
-    assert.deepEqual(await ids(store, { names: ["A"] }), []);
-    assert.deepEqual(await ids(store, { names: [] }), []);
-    assert.deepEqual(await ids(store, { names: ["a", "a"], states: ["ready", "ready"] }), [a]);
+    assertSame(await ids(store, { names: ["a"] }), [a]);
+    assertSame(await ids(store, { names: ["b", "gone from the code"] }), [c, b]);
+    assertSame(await ids(store, { names: ["A"] }), []);
+    assertSame(await ids(store, { names: [] }), []);
+    assertSame(await ids(store, { names: ["a", "a"], states: ["ready", "ready"] }), [a]);
   }),
 
   storeCase("workflows are listed by the step that they point at", async (store) => {
     const first = (await start(store, { heroId: "1" })).workflow.id;
     const second = (await start(store, { heroId: "2" })).workflow.id;
     await command(store, second, skip(newExecution({ stepName: "second" })));
-    assert.deepEqual(await ids(store, { nextStepName: "first" }), [first]);
-    assert.deepEqual(await ids(store, { nextStepName: "second" }), [second]);
-    assert.deepEqual(await ids(store, { nextStepName: "third" }), []);
+    assertSame(await ids(store, { nextStepName: "first" }), [first]);
+    assertSame(await ids(store, { nextStepName: "second" }), [second]);
+    assertSame(await ids(store, { nextStepName: "third" }), []);
   }),
 
   storeCase("QRY-07 rows that were not written since an instant are listed", async (store) => {
     const stuck = (await start(store, { heroId: "1" })).workflow.id;
     const fresh = (await start(store, { heroId: "2" })).workflow.id;
     await command(store, fresh, { kind: "pause" }, { now: after(5_000) });
-    assert.deepEqual(await ids(store, { updatedBefore: T0 }), []);
-    assert.deepEqual(await ids(store, { updatedBefore: after(1) }), [stuck]);
-    assert.deepEqual(await ids(store, { updatedBefore: after(5_000) }), [stuck]);
-    assert.deepEqual(await ids(store, { updatedBefore: after(5_001) }), [fresh, stuck]);
+    assertSame(await ids(store, { updatedBefore: T0 }), []);
+    assertSame(await ids(store, { updatedBefore: after(1) }), [stuck]);
+    assertSame(await ids(store, { updatedBefore: after(5_000) }), [stuck]);
+    assertSame(await ids(store, { updatedBefore: after(5_001) }), [fresh, stuck]);
   }),
 
   storeCase("QRY-06 filters are combined", async (store) => {
@@ -130,9 +131,9 @@ const filterCases: readonly StoreCase[] = [
       nextStepName: "first",
       updatedBefore: after(60_000),
     };
-    assert.deepEqual(await ids(store, filter), [wanted.workflowId]);
-    assert.deepEqual(await ids(store, { ...filter, nextStepName: "second" }), []);
-    assert.deepEqual(await ids(store, { ...filter, heroType: "Account" }), []);
+    assertSame(await ids(store, filter), [wanted.workflowId]);
+    assertSame(await ids(store, { ...filter, nextStepName: "second" }), []);
+    assertSame(await ids(store, { ...filter, heroType: "Account" }), []);
   }),
 ];
 
@@ -158,8 +159,8 @@ const pageCases: readonly StoreCase[] = [
     await store.create(newWorkflows(18), { now: T0 });
     const all = await ids(store, {});
     assert.equal(all.length, 18);
-    assert.deepEqual(await allPages(store, {}), all);
-    assert.deepEqual((await store.list({}, { limit: 1 })).map((row) => row.id), [all[0]]);
+    assertSame(await allPages(store, {}), all);
+    assertSame((await store.list({}, { limit: 1 })).map((row) => row.id), [all[0]]);
   }),
 
   storeCase("pages stay in step while rows are added", async (store) => {
@@ -168,7 +169,7 @@ const pageCases: readonly StoreCase[] = [
     const seen = await allPages(store, {}, async (page) => {
       await store.create(newWorkflows(2, { name: `added ${page}` }), { now: after(page) });
     });
-    assert.deepEqual(seen, all);
+    assertSame(seen, all);
     assert.ok((await ids(store, {})).length > 12, "rows were added on the way");
   }),
 
@@ -178,7 +179,7 @@ const pageCases: readonly StoreCase[] = [
     const seen = await allPages(store, { states: ["ready"] }, async (page) => {
       await command(store, all[page * 4] as string, { kind: "cancel" });
     });
-    assert.deepEqual(seen, all);
+    assertSame(seen, all);
   }),
 
   storeCase("pages of a filter hold only what it lets through", async (store) => {
@@ -188,7 +189,7 @@ const pageCases: readonly StoreCase[] = [
     await store.create(batch, { now: T0 });
     const all = await ids(store, { names: ["a"] });
     assert.equal(all.length, 7);
-    assert.deepEqual(await allPages(store, { names: ["a"] }), all);
+    assertSame(await allPages(store, { names: ["a"] }), all);
   }),
 
   storeCase("a page can follow a row that was deleted meanwhile", async (store) => {
@@ -196,7 +197,7 @@ const pageCases: readonly StoreCase[] = [
     const { workflowId } = await bring(store, "canceled", { heroId: "2" });
     await store.purge({ before: after(60_000), limit: 1 });
     const rows = await store.list({}, { limit: 10, after: workflowId });
-    assert.deepEqual(rows.map((row) => row.id), [older]);
+    assertSame(rows.map((row) => row.id), [older]);
   }),
 
   storeCase("a page after an id that no row has is no error", async (store) => {
@@ -220,7 +221,7 @@ const countCases: readonly StoreCase[] = [
     const counts = [...await store.counts()].sort((a, b) =>
       `${a.workflow} ${a.state}`.localeCompare(`${b.workflow} ${b.state}`)
     );
-    assert.deepEqual(counts, [
+    assertSame(counts, [
       { workflow: "billing", state: "ready", count: 1 },
       { workflow: "onboarding", state: "canceled", count: 1 },
       { workflow: "onboarding", state: "finished", count: 2 },
@@ -233,7 +234,7 @@ const countCases: readonly StoreCase[] = [
   storeCase("a state that nobody is in any more is not counted", async (store) => {
     const { workflow } = await start(store);
     await command(store, workflow.id, { kind: "pause" });
-    assert.deepEqual(await store.counts(), [{ workflow: "onboarding", state: "paused", count: 1 }]);
+    assertSame(await store.counts(), [{ workflow: "onboarding", state: "paused", count: 1 }]);
   }),
 
   storeCase(
@@ -248,11 +249,11 @@ const countCases: readonly StoreCase[] = [
       const { workflow } = await start(store, { heroId: "s" });
       await command(store, workflow.id, skip(newExecution({ stepName: "second" })));
       const counts = [...await store.stepCounts("onboarding")].sort((a, b) => b.count - a.count);
-      assert.deepEqual(counts, [
+      assertSame(counts, [
         { stepName: "first", count: 3 },
         { stepName: "second", count: 1 },
       ]);
-      assert.deepEqual(await store.stepCounts("none"), []);
+      assertSame(await store.stepCounts("none"), []);
     },
   ),
 ];

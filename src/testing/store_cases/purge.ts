@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import type { StoreDriver } from "../../seams/store.ts";
 import {
   after,
+  assertSame,
   assertUnchanged,
   claim,
   command,
@@ -48,21 +49,21 @@ export const purgeCases: readonly StoreCase[] = [
       const second = await claim(store, next?.id ?? "", { now: after(2_000), token: "token-2" });
       await finish(store, finished(second), { now: after(3_000) });
       const deleted = await store.purge({ before: after(3_001), limit: 10 });
-      assert.deepEqual(deleted, { workflows: 1, executions: 2 });
+      assertSame(deleted, { workflows: 1, executions: 2 });
       assert.equal(await store.get(id), null);
       assert.equal(await store.active(id), null);
-      assert.deepEqual(await store.history(id, { limit: 10 }), []);
-      assert.deepEqual(await store.signals(id), []);
+      assertSame(await store.history(id, { limit: 10 }), []);
+      assertSame(await store.signals(id), []);
       assert.equal(await store.getExecution(held.execution.id), null);
       assert.equal(await store.getExecution(second.execution.id), null);
-      assert.deepEqual(await store.list({}, { limit: 10 }), []);
-      assert.deepEqual(await store.counts(), []);
+      assertSame(await store.list({}, { limit: 10 }), []);
+      assertSame(await store.counts(), []);
     },
   ),
 
   storeCase("purge() of an empty store deletes nothing", async (store) => {
     const deleted = await store.purge({ before: after(1), limit: 10 });
-    assert.deepEqual(deleted, { workflows: 0, executions: 0 });
+    assertSame(deleted, { workflows: 0, executions: 0 });
   }),
 
   storeCase("HSK-01 HSK-03 the end of a workflow decides, not its beginning", async (store) => {
@@ -70,8 +71,8 @@ export const purgeCases: readonly StoreCase[] = [
     const exactly = await endedAt(store, "billing", after(5_000));
     const later = await endedAt(store, "billing", after(5_001));
     const deleted = await store.purge({ before: after(5_000), limit: 10 });
-    assert.deepEqual(deleted, { workflows: 1, executions: 1 });
-    assert.deepEqual(await remaining(store), new Set([exactly, later]));
+    assertSame(deleted, { workflows: 1, executions: 1 });
+    assertSame(await remaining(store), new Set([exactly, later]));
     assert.equal(await store.get(before), null);
   }),
 
@@ -89,14 +90,14 @@ export const purgeCases: readonly StoreCase[] = [
         workflowId,
         () => store.purge({ before: after(1e11), limit: 10 }),
       );
-      assert.deepEqual(deleted, { workflows: 0, executions: 0 });
+      assertSame(deleted, { workflows: 0, executions: 0 });
     })
   ),
 
   storeCase("a workflow without executions is deleted too", async (store) => {
     await store.create(newWorkflows(2, { first: null }), { now: T0 });
     const deleted = await store.purge({ before: after(1), limit: 10 });
-    assert.deepEqual(deleted, { workflows: 2, executions: 0 });
+    assertSame(deleted, { workflows: 2, executions: 0 });
   }),
 
   storeCase("HSK-05 a limit is kept, and calls repeat until none is left", async (store) => {
@@ -106,8 +107,8 @@ export const purgeCases: readonly StoreCase[] = [
     for (let call = 0; call < 4; call++) {
       counts.push((await store.purge({ before: after(60_000), limit: 2 })).workflows);
     }
-    assert.deepEqual(counts, [2, 2, 1, 0]);
-    assert.deepEqual(await remaining(store), new Set([kept]));
+    assertSame(counts, [2, 2, 1, 0]);
+    assertSame(await remaining(store), new Set([kept]));
   }),
 
   storeCase("definitions can be named, or excepted, or both", async (store) => {
@@ -115,13 +116,13 @@ export const purgeCases: readonly StoreCase[] = [
     for (const name of ["a", "b", "c", "A"]) ids[name] = await endedAt(store, name, after(1));
     const base = { before: after(60_000), limit: 10 };
     const none = { workflows: 0, executions: 0 };
-    assert.deepEqual(await store.purge({ ...base, names: [] }), none);
-    assert.deepEqual(await store.purge({ ...base, names: ["d"] }), none);
-    assert.deepEqual(await store.purge({ ...base, names: ["a"], exceptNames: ["a"] }), none);
-    assert.deepEqual(await store.purge({ ...base, exceptNames: ["a", "b", "c", "A"] }), none);
+    assertSame(await store.purge({ ...base, names: [] }), none);
+    assertSame(await store.purge({ ...base, names: ["d"] }), none);
+    assertSame(await store.purge({ ...base, names: ["a"], exceptNames: ["a"] }), none);
+    assertSame(await store.purge({ ...base, exceptNames: ["a", "b", "c", "A"] }), none);
     assert.equal((await store.purge({ ...base, names: ["a", "d"] })).workflows, 1);
     assert.equal((await store.purge({ ...base, exceptNames: ["c", "A"] })).workflows, 1);
-    assert.deepEqual(await remaining(store), new Set([ids.c, ids.A]));
+    assertSame(await remaining(store), new Set([ids.c, ids.A]));
     assert.equal((await store.purge({ ...base, exceptNames: [] })).workflows, 2);
   }),
 
@@ -159,10 +160,10 @@ export const purgeCases: readonly StoreCase[] = [
     const { executionId } = await bring(store, "canceled while running");
     const row = await executionRow(store, executionId);
     const deleted = await store.purge({ before: after(60_000), limit: 10 });
-    assert.deepEqual(deleted, { workflows: 1, executions: 1 });
+    assertSame(deleted, { workflows: 1, executions: 1 });
     const beat = { executionId, token: row.token ?? "", cursor: "1" };
-    assert.deepEqual(await store.checkpoint([beat], { now: T0, leaseMs: 1 }), ["lost"]);
+    assertSame(await store.checkpoint([beat], { now: T0, leaseMs: 1 }), ["lost"]);
     const options = { token: "token-2", worker: "w", leaseMs: 1, limit: 10 };
-    assert.deepEqual(await store.claimDue({ ...options, now: after(1e9) }), []);
+    assertSame(await store.claimDue({ ...options, now: after(1e9) }), []);
   }),
 ];

@@ -9,6 +9,7 @@ import assert from "node:assert/strict";
 import type { StoreDriver } from "../../seams/store.ts";
 import {
   after,
+  assertSame,
   claimOptions,
   dueOptions,
   expectKind,
@@ -38,7 +39,7 @@ const createRaces: readonly StoreCase[] = [
         [one, two, one, two].map((store) => store.create([newWorkflow({ heroId })], { now: T0 })),
       );
       const all = results.map(only);
-      assert.deepEqual(kinds(all), ["created", "duplicate", "duplicate", "duplicate"]);
+      assertSame(kinds(all), ["created", "duplicate", "duplicate", "duplicate"]);
       assert.equal((await one.list({ heroId }, { limit: 10 })).length, 1);
     },
   ),
@@ -65,7 +66,7 @@ const claimRaces: readonly StoreCase[] = [
       one.claim([execution.id], claimOptions({ token: "a" })),
       two.claim([execution.id], claimOptions({ token: "b" })),
     ]);
-    assert.deepEqual(kinds([...a, ...b]), ["claimed", "taken"]);
+    assertSame(kinds([...a, ...b]), ["claimed", "taken"]);
     const winner = only(a).kind === "claimed" ? "a" : "b";
     assert.equal((await two.active(workflow.id))?.token, winner);
   }),
@@ -97,7 +98,7 @@ const claimRaces: readonly StoreCase[] = [
       seen.push(...looks.flat().map((claim) => claim.execution.id));
     }
     assert.equal(seen.length, 20);
-    assert.deepEqual(new Set(seen), new Set(ids));
+    assertSame(new Set(seen), new Set(ids));
   }),
 
   race(
@@ -137,7 +138,7 @@ const claimRaces: readonly StoreCase[] = [
         one.checkpoint([beat], { now, leaseMs: LEASE_MS }),
         two.claimDue(dueOptions({ token: "b", now })),
       ]);
-      assert.deepEqual([answer, taken.length], answer === "held" ? ["held", 0] : ["lost", 1]);
+      assertSame([answer, taken.length], answer === "held" ? ["held", 0] : ["lost", 1]);
     },
   ),
 ];
@@ -149,7 +150,7 @@ const finishRaces: readonly StoreCase[] = [
     const results = await Promise.all(
       [one, two].map((store) => store.finish([finished(held, { next })], { now: NOW })),
     );
-    assert.deepEqual(kinds(results.map(only)), ["done", "lost"]);
+    assertSame(kinds(results.map(only)), ["done", "lost"]);
     assert.equal((await one.history(held.workflow.id, { limit: 10 })).length, 2);
   }),
 
@@ -177,7 +178,7 @@ const finishRaces: readonly StoreCase[] = [
         one.finish([finished(held)], { now }),
         two.claimDue(dueOptions({ token: "b", now })),
       ]);
-      assert.deepEqual(
+      assertSame(
         [result?.kind, taken.length],
         result?.kind === "done" ? ["done", 0] : ["lost", 1],
       );
@@ -212,7 +213,7 @@ const purgeRaces: readonly StoreCase[] = [
       for (const { workflows } of results) deleted += workflows;
     }
     assert.equal(deleted, 20);
-    assert.deepEqual(await two.list({}, { limit: 10 }), []);
+    assertSame(await two.list({}, { limit: 10 }), []);
   }),
 ];
 

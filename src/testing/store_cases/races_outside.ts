@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import type { Command } from "../../state/command.ts";
 import {
+  assertSame,
   claimOptions,
   expectKind,
   finished,
@@ -34,7 +35,7 @@ function twice(
     const results = await Promise.all(
       [one, two].map((store) => store.command(workflowId, what, { now: NOW })),
     );
-    assert.deepEqual(kinds(results), ["done", loser]);
+    assertSame(kinds(results), ["done", loser]);
     const history = await one.history(workflowId, { limit: 10 });
     const active = history.filter((row) => row.finishedAt === null);
     assert.ok(active.length <= 1, "there is at most one active execution");
@@ -82,7 +83,7 @@ const commandRaces: readonly StoreCase[] = [
         default:
           // A claim does not wait for a row that somebody has locked.
           assert.equal(kind, "taken");
-          assert.deepEqual([state, wakeAt], ["scheduled", null]);
+          assertSame([state, wakeAt], ["scheduled", null]);
       }
     },
   ),
@@ -95,7 +96,7 @@ const commandRaces: readonly StoreCase[] = [
     ]);
     const { kind } = only(claims);
     const both = [skipped.kind, kind];
-    assert.deepEqual(both, skipped.kind === "done" ? ["done", "taken"] : ["refused", "claimed"]);
+    assertSame(both, skipped.kind === "done" ? ["done", "taken"] : ["refused", "claimed"]);
     assert.equal((await one.active(workflow.id))?.stepName, kind === "taken" ? "second" : "first");
   }),
 ];
@@ -109,7 +110,7 @@ const signalRaces: readonly StoreCase[] = [
       const results = await Promise.all(
         [one, two, one].map((store) => store.signal(workflow.id, signal, { now: NOW })),
       );
-      assert.deepEqual(kinds(results), ["known", "known", "stored"]);
+      assertSame(kinds(results), ["known", "known", "stored"]);
       assert.equal((await two.signals(workflow.id)).length, 1);
     },
   ),
@@ -131,7 +132,7 @@ const signalRaces: readonly StoreCase[] = [
         "exactly one of the two announces",
       );
       const active = await one.active(id);
-      assert.deepEqual(active?.wakeAt, NOW);
+      assertSame(active?.wakeAt, NOW);
       const claim = only(
         await two.claim([active?.id ?? ""], claimOptions({ now: NOW, token: "b" })),
       );

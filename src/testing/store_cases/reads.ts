@@ -9,6 +9,7 @@ import { StoreError } from "../../errors.ts";
 import type { StoreDriver } from "../../seams/store.ts";
 import {
   after,
+  assertSame,
   assertUnchanged,
   claim,
   executionRow,
@@ -32,8 +33,8 @@ const oneCases: readonly StoreCase[] = [
       assert.equal(await store.get(id), null);
       assert.equal(await store.getExecution(id), null);
       assert.equal(await store.active(id), null);
-      assert.deepEqual(await store.history(id, { limit: 10 }), []);
-      assert.deepEqual(await store.signals(id), []);
+      assertSame(await store.history(id, { limit: 10 }), []);
+      assertSame(await store.signals(id), []);
     }
   }),
 
@@ -61,12 +62,12 @@ const oneCases: readonly StoreCase[] = [
     const { id } = held.workflow;
     const seqs = async (limit: number, afterSeq?: number): Promise<number[]> =>
       (await store.history(id, { limit, afterSeq })).map((row) => row.seq);
-    assert.deepEqual(await seqs(10), [1, 2, 3, 4, 5, 6, 7]);
-    assert.deepEqual(await seqs(3), [1, 2, 3]);
-    assert.deepEqual(await seqs(3, 3), [4, 5, 6]);
-    assert.deepEqual(await seqs(3, 6), [7]);
-    assert.deepEqual(await seqs(3, 7), []);
-    assert.deepEqual(await seqs(10, 0), [1, 2, 3, 4, 5, 6, 7]);
+    assertSame(await seqs(10), [1, 2, 3, 4, 5, 6, 7]);
+    assertSame(await seqs(3), [1, 2, 3]);
+    assertSame(await seqs(3, 3), [4, 5, 6]);
+    assertSame(await seqs(3, 6), [7]);
+    assertSame(await seqs(3, 7), []);
+    assertSame(await seqs(10, 0), [1, 2, 3, 4, 5, 6, 7]);
   }),
 
   storeCase("the history and the signals of other workflows are not mixed in", async (store) => {
@@ -74,8 +75,8 @@ const oneCases: readonly StoreCase[] = [
     const two = await start(store, { heroId: "2" });
     await send(store, two.workflow.id);
     const history = await store.history(one.workflow.id, { limit: 10 });
-    assert.deepEqual(history.map((row) => row.id), [one.execution.id]);
-    assert.deepEqual(await store.signals(one.workflow.id), []);
+    assertSame(history.map((row) => row.id), [one.execution.id]);
+    assertSame(await store.signals(one.workflow.id), []);
   }),
 
   storeCase(
@@ -89,11 +90,11 @@ const oneCases: readonly StoreCase[] = [
           ...NO_IDS.map((executionId) => ({ executionId, jobId: "lost" })),
           { executionId: execution.id, jobId: "queue:1'2\"3" },
         ]));
-      assert.deepEqual(await store.getExecution(execution.id), {
+      assertSame(await store.getExecution(execution.id), {
         ...execution,
         jobId: "queue:1'2\"3",
       });
-      assert.deepEqual(await store.get(workflow.id), workflow);
+      assertSame(await store.get(workflow.id), workflow);
       await store.noteJobIds([{ executionId: execution.id, jobId: "second" }]);
       const claimed = await claim(store, execution.id);
       assert.equal(claimed.execution.jobId, "second");
@@ -117,17 +118,17 @@ const dueCases: readonly StoreCase[] = [
       }
       const names = async (limit: number): Promise<string[]> =>
         (await store.due({ before: after(1_000), limit })).map((row) => row.stepName);
-      assert.deepEqual(await names(10), ["a", "b", "c", "d"]);
-      assert.deepEqual(await names(2), ["a", "b"]);
+      assertSame(await names(10), ["a", "b", "c", "d"]);
+      assertSame(await names(2), ["a", "b"]);
       const [oldest] = await store.due({ before: after(1_000), limit: 1 });
-      assert.deepEqual(oldest, await executionRow(store, oldest?.id ?? ""));
+      assertSame(oldest, await executionRow(store, oldest?.id ?? ""));
     },
   ),
 
   ...SITUATIONS.filter((situation) => situation !== "ready").map((situation) =>
     storeCase(`SCH-23 nothing is due of a workflow that is ${situation}`, async (store) => {
       await bring(store, situation);
-      assert.deepEqual(await store.due({ before: after(1e9), limit: 10 }), []);
+      assertSame(await store.due({ before: after(1e9), limit: 10 }), []);
     })
   ),
 
@@ -135,7 +136,7 @@ const dueCases: readonly StoreCase[] = [
     await start(store, { heroId: "1", first: newExecution({ waitingFor: "approved" }) });
     const first = newExecution({ waitingFor: "approved", waitUntil: after(10) });
     await start(store, { heroId: "2", first });
-    assert.deepEqual(await store.due({ before: after(1e9), limit: 10 }), []);
+    assertSame(await store.due({ before: after(1e9), limit: 10 }), []);
   }),
 
   storeCase("asking what is due changes nothing", async (store) => {
@@ -172,14 +173,14 @@ const presenceCases: readonly StoreCase[] = [
       await bring(store, "finished", { heroId: "2" });
       await bring(store, "ready", { heroId: "3", heroType: "Account" });
       await bring(store, "ready", { heroId: "4", name: "billing" });
-      assert.deepEqual(await absent(store, query, asked), ["3", "4"]);
-      assert.deepEqual(await absent(store, query, { ...asked, ongoing: true }), ["2", "3", "4"]);
-      assert.deepEqual(await absent(store, query, { ...asked, heroType: "Account" }), [
+      assertSame(await absent(store, query, asked), ["3", "4"]);
+      assertSame(await absent(store, query, { ...asked, ongoing: true }), ["2", "3", "4"]);
+      assertSame(await absent(store, query, { ...asked, heroType: "Account" }), [
         "1",
         "2",
         "4",
       ]);
-      assert.deepEqual(await absent(store, query, { ...asked, name: "none" }), [
+      assertSame(await absent(store, query, { ...asked, name: "none" }), [
         "1",
         "2",
         "3",
@@ -198,21 +199,21 @@ const lifeCases: readonly StoreCase[] = [
   storeCase("a migrated store has nothing left to apply, and its rows stay", async (store) => {
     const { workflow } = await start(store);
     const again = await assertUnchanged(store, workflow.id, () => store.migrate());
-    assert.deepEqual(again.applied, []);
+    assertSame(again.applied, []);
     assert.equal(again.sql, "");
     assert.ok(again.keyType === "bigint" || again.keyType === "uuid");
     const dry = await store.migrate({ dryRun: true });
-    assert.deepEqual(dry.applied, []);
+    assertSame(dry.applied, []);
   }),
 
   storeCase("two connections see the same rows", async (store, context) => {
     const other = await context.open();
     const { workflow, execution } = await start(store);
-    assert.deepEqual(await other.get(workflow.id), workflow);
+    assertSame(await other.get(workflow.id), workflow);
     await claim(other, execution.id);
     assert.equal((await store.get(workflow.id))?.state, "performing");
     const duplicate = await other.create([newWorkflow()], { now: T0 });
-    assert.deepEqual(duplicate, [{ kind: "duplicate", existingId: workflow.id }]);
+    assertSame(duplicate, [{ kind: "duplicate", existingId: workflow.id }]);
   }),
 
   storeCase("a store can be closed twice", async (store) => {

@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import {
   after,
+  assertSame,
   assertUnchanged,
   claim,
   claimOptions,
@@ -39,14 +40,14 @@ export const resumeCases: readonly StoreCase[] = [
       const kept = await executionRow(store, executionId);
       const resumed = await command(store, workflowId, resume({ graceMs: 500 }), { now: NOW });
       const workflow = await workflowRow(store, workflowId);
-      assert.deepEqual(resumed.workflow, workflow);
-      assert.deepEqual([workflow.state, workflow.transitionedAt, workflow.updatedAt], [
+      assertSame(resumed.workflow, workflow);
+      assertSame([workflow.state, workflow.transitionedAt, workflow.updatedAt], [
         "ready",
         null,
         NOW,
       ]);
-      assert.deepEqual(resumed.job, { executionId, runAt: due, queue: "mail", priority: 4 });
-      assert.deepEqual(await store.history(workflowId, { limit: 10 }), [
+      assertSame(resumed.job, { executionId, runAt: due, queue: "mail", priority: 4 });
+      assertSame(await store.history(workflowId, { limit: 10 }), [
         { ...kept, wakeAt: after(60_500) },
       ]);
     },
@@ -59,8 +60,8 @@ export const resumeCases: readonly StoreCase[] = [
       const first = newExecution({ scheduledFor: due });
       const { workflowId, executionId } = await bring(store, "paused", { first });
       const resumed = await command(store, workflowId, resume(), { now: NOW });
-      assert.deepEqual(resumed.job?.runAt, due);
-      assert.deepEqual((await executionRow(store, executionId)).wakeAt, due);
+      assertSame(resumed.job?.runAt, due);
+      assertSame((await executionRow(store, executionId)).wakeAt, due);
       await claim(store, executionId, { now: NOW });
     },
   ),
@@ -73,10 +74,10 @@ export const resumeCases: readonly StoreCase[] = [
       const resumed = await command(store, workflowId, resume(), { now: NOW });
       const [old, fresh] = await store.history(workflowId, { limit: 10 });
       assert.equal(old?.state, "canceled");
-      assert.deepEqual([fresh?.seq, fresh?.stepName, fresh?.state], [2, "first", "scheduled"]);
-      assert.deepEqual(fresh?.scheduledFor, after(5_000));
+      assertSame([fresh?.seq, fresh?.stepName, fresh?.state], [2, "first", "scheduled"]);
+      assertSame(fresh?.scheduledFor, after(5_000));
       assert.equal(resumed.job?.executionId, fresh?.id);
-      assert.deepEqual(resumed.job?.runAt, after(5_000));
+      assertSame(resumed.job?.runAt, after(5_000));
     },
   ),
 
@@ -88,7 +89,7 @@ export const resumeCases: readonly StoreCase[] = [
       await command(store, workflow.id, { kind: "pause" }, { now: after(round * 10) });
       await command(store, workflow.id, resume(), { now: after(round * 10 + 5) });
     }
-    assert.deepEqual(await store.history(workflow.id, { limit: 10 }), [execution]);
+    assertSame(await store.history(workflow.id, { limit: 10 }), [execution]);
   }),
 
   storeCase("EXT-10 a resume after a failure runs the failed step again", async (store) => {
@@ -96,10 +97,10 @@ export const resumeCases: readonly StoreCase[] = [
     const failed = await executionRow(store, executionId);
     const resumed = await command(store, workflowId, resume(), { now: NOW });
     const [before, fresh] = await store.history(workflowId, { limit: 10 });
-    assert.deepEqual(before, failed);
+    assertSame(before, failed);
     assert.equal(fresh?.stepName, "first");
     assert.equal(fresh?.continuesFromId, null);
-    assert.deepEqual(JSON.parse(fresh?.metadata ?? "{}").previousError, {
+    assertSame(JSON.parse(fresh?.metadata ?? "{}").previousError, {
       class: "TypeError",
       message: "It broke",
     });
@@ -123,7 +124,10 @@ export const resumeCases: readonly StoreCase[] = [
     );
     await command(store, claimed.workflow.id, resume({ resumable: true }), { now: NOW });
     const active = await store.active(claimed.workflow.id);
-    assert.deepEqual([active?.cursor, active?.continuesFromId], ['{"at":4}', executionId]);
+    assertSame(
+      { cursor: active?.cursor, from: active?.continuesFromId },
+      { cursor: '{"at":4}', from: executionId },
+    );
   }),
 
   storeCase("U16 a resume while the body still runs gives it back its workflow", async (store) => {
@@ -132,8 +136,8 @@ export const resumeCases: readonly StoreCase[] = [
     const resumed = await command(store, workflowId, resume(), { now: NOW });
     assert.equal(resumed.job, null);
     const { state, currentStepName, transitionedAt } = resumed.workflow;
-    assert.deepEqual([state, currentStepName, transitionedAt], ["performing", "first", null]);
-    assert.deepEqual(await store.history(workflowId, { limit: 10 }), [before]);
+    assertSame([state, currentStepName, transitionedAt], ["performing", "first", null]);
+    assertSame(await store.history(workflowId, { limit: 10 }), [before]);
   }),
 
   storeCase(
@@ -146,7 +150,7 @@ export const resumeCases: readonly StoreCase[] = [
           workflowId,
           () => store.command(workflowId, resume({ expected }), { now: NOW }),
         );
-        assert.deepEqual(result, { kind: "moved" });
+        assertSame(result, { kind: "moved" });
       }
     },
   ),
@@ -169,8 +173,8 @@ export const resumeCases: readonly StoreCase[] = [
       const { workflowId, executionId } = await bring(store, "paused", { first });
       await send(store, workflowId);
       const resumed = await command(store, workflowId, resume({ graceMs: 7 }), { now: NOW });
-      assert.deepEqual(resumed.job?.runAt, first.scheduledFor);
-      assert.deepEqual((await executionRow(store, executionId)).wakeAt, after(7));
+      assertSame(resumed.job?.runAt, first.scheduledFor);
+      assertSame((await executionRow(store, executionId)).wakeAt, after(7));
       const claimed = await claim(store, executionId, { now: NOW });
       assert.equal(JSON.parse(claimed.execution.metadata ?? "{}").event.name, "approved");
     },
@@ -182,7 +186,7 @@ export const resumeCases: readonly StoreCase[] = [
     await send(store, workflowId);
     const fresh = newExecution({ waitingFor: "approved", scheduledFor: NOW });
     const resumed = await command(store, workflowId, resume({ fresh }), { now: NOW });
-    assert.deepEqual(resumed.job?.runAt, NOW);
-    assert.deepEqual((await store.active(workflowId))?.wakeAt, NOW);
+    assertSame(resumed.job?.runAt, NOW);
+    assertSame((await store.active(workflowId))?.wakeAt, NOW);
   }),
 ];

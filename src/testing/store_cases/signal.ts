@@ -9,6 +9,7 @@ import type { StoreDriver } from "../../seams/store.ts";
 import type { Claimed } from "../../state/claim.ts";
 import {
   after,
+  assertSame,
   assertUnchanged,
   claim,
   claimOptions,
@@ -43,7 +44,7 @@ const wakeCases: readonly StoreCase[] = [
   storeCase("NEW-05 a signal wakes the step that waits for it", async (store) => {
     const { workflow, execution } = await startWaiting(store, { queue: "mail", priority: 2 });
     const sent = await send(store, workflow.id, { payload: '{"by":"ann"}', graceMs: 40 });
-    assert.deepEqual(sent.signal, {
+    assertSame(sent.signal, {
       id: sent.signal.id,
       workflowId: workflow.id,
       name: "approved",
@@ -53,10 +54,10 @@ const wakeCases: readonly StoreCase[] = [
       consumedById: null,
     });
     const executionId = execution.id;
-    assert.deepEqual(sent.job, { executionId, runAt: T0, queue: "mail", priority: 2 });
-    assert.deepEqual(await store.getExecution(executionId), { ...execution, wakeAt: after(3_040) });
-    assert.deepEqual(await store.signals(workflow.id), [sent.signal]);
-    assert.deepEqual(await store.get(workflow.id), workflow);
+    assertSame(sent.job, { executionId, runAt: T0, queue: "mail", priority: 2 });
+    assertSame(await store.getExecution(executionId), { ...execution, wakeAt: after(3_040) });
+    assertSame(await store.signals(workflow.id), [sent.signal]);
+    assertSame(await store.get(workflow.id), workflow);
   }),
 
   storeCase("NEW-05 the claim hands the signal over, and it is used up", async (store) => {
@@ -65,16 +66,16 @@ const wakeCases: readonly StoreCase[] = [
     });
     const { signal } = await send(store, workflow.id, { payload: '{"by":"ann"}' });
     const claimed = await claim(store, execution.id, { now: after(4_000) });
-    assert.deepEqual(eventOf(claimed), {
+    assertSame(eventOf(claimed), {
       name: "approved",
       payload: '{"by":"ann"}',
       sentAt: NOW.toISOString(),
     });
-    assert.deepEqual(JSON.parse(claimed.execution.metadata ?? "{}").chain, { ranMs: 1 });
+    assertSame(JSON.parse(claimed.execution.metadata ?? "{}").chain, { ranMs: 1 });
     assert.equal(claimed.execution.waitingFor, null);
     assert.equal(claimed.execution.waitUntil, null);
-    assert.deepEqual(await executionRow(store, execution.id), claimed.execution);
-    assert.deepEqual(await store.signals(workflow.id), [
+    assertSame(await executionRow(store, execution.id), claimed.execution);
+    assertSame(await store.signals(workflow.id), [
       { ...signal, consumedById: execution.id },
     ]);
   }),
@@ -85,7 +86,7 @@ const wakeCases: readonly StoreCase[] = [
     const options = { ...claimOptions({ now: NOW }), limit: 10 };
     const claimed = only(await store.claimDue(options));
     assert.equal(claimed.execution.id, execution.id);
-    assert.deepEqual(eventOf(claimed), {
+    assertSame(eventOf(claimed), {
       name: "approved",
       payload: null,
       sentAt: NOW.toISOString(),
@@ -97,9 +98,9 @@ const wakeCases: readonly StoreCase[] = [
     const due = after(60_000);
     const { workflow, execution } = await startWaiting(store, { scheduledFor: due });
     const sent = await send(store, workflow.id, { graceMs: 5 });
-    assert.deepEqual(sent.job?.runAt, due);
-    assert.deepEqual((await executionRow(store, execution.id)).wakeAt, after(60_005));
-    assert.deepEqual(await store.claim([execution.id], claimOptions({ now: NOW })), [
+    assertSame(sent.job?.runAt, due);
+    assertSame((await executionRow(store, execution.id)).wakeAt, after(60_005));
+    assertSame(await store.claim([execution.id], claimOptions({ now: NOW })), [
       { kind: "early", runAt: due },
     ]);
     await claim(store, execution.id, { now: due });
@@ -131,7 +132,7 @@ const wakeCases: readonly StoreCase[] = [
         assert.equal((await send(store, workflow.id, { name })).job, null);
       }
       assert.equal((await executionRow(store, execution.id)).wakeAt, null);
-      assert.deepEqual(await store.claim([execution.id], claimOptions({ now: NOW })), [
+      assertSame(await store.claim([execution.id], claimOptions({ now: NOW })), [
         { kind: "early", runAt: null },
       ]);
       assert.equal((await store.signals(workflow.id)).length, 3);
@@ -154,8 +155,8 @@ const keptCases: readonly StoreCase[] = [
         const before = await store.history(workflowId, { limit: 10 });
         const sent = await send(store, workflowId);
         assert.equal(sent.job, null);
-        assert.deepEqual(await store.signals(workflowId), [sent.signal]);
-        assert.deepEqual(await store.history(workflowId, { limit: 10 }), before);
+        assertSame(await store.signals(workflowId), [sent.signal]);
+        assertSame(await store.history(workflowId, { limit: 10 }), before);
       },
     )
   ),
@@ -178,7 +179,7 @@ const keptCases: readonly StoreCase[] = [
       const next = newExecution({ stepName: "second", waitingFor: "approved" });
       const done = await finish(store, finished(held, { next }));
       const claimed = await claim(store, done.next?.id ?? "", { now: NOW, token: "token-2" });
-      assert.deepEqual(eventOf(claimed), {
+      assertSame(eventOf(claimed), {
         name: "approved",
         payload: "7",
         sentAt: after(100).toISOString(),
@@ -201,7 +202,7 @@ const keptCases: readonly StoreCase[] = [
       holder = await claim(store, done.next?.id ?? "", { now: NOW, token: stepName });
       payloads.push((eventOf(holder) as { payload: string }).payload);
     }
-    assert.deepEqual(payloads, ["1", "2"]);
+    assertSame(payloads, ["1", "2"]);
     const next = newExecution({ stepName: "fourth", waitingFor: "approved" });
     const done = await finish(store, finished(holder, { next }));
     assert.equal(done.job, null, "there is no third signal");
@@ -221,7 +222,7 @@ const keptCases: readonly StoreCase[] = [
       await send(store, workflow.id, { payload }, { now: after(at < 2 ? 10 : 20) });
     }
     const payloads = (await store.signals(workflow.id)).map((signal) => signal.payload);
-    assert.deepEqual(payloads, ["1", "2", "3", "4"]);
+    assertSame(payloads, ["1", "2", "3", "4"]);
   }),
 ];
 

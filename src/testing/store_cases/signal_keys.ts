@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import {
   after,
+  assertSame,
   assertUnchanged,
   claim,
   expectKind,
@@ -38,7 +39,7 @@ const keyCases: readonly StoreCase[] = [
         workflow.id,
         () => store.signal(workflow.id, again, { now: after(9_000) }),
       );
-      assert.deepEqual(result, { kind: "known", signal: first.signal });
+      assertSame(result, { kind: "known", signal: first.signal });
     }
   }),
 
@@ -47,7 +48,7 @@ const keyCases: readonly StoreCase[] = [
     const { signal } = await send(store, workflow.id, { idempotencyKey: "evt_1" });
     await claim(store, execution.id, { now: NOW });
     const again = newSignal({ idempotencyKey: "evt_1" });
-    assert.deepEqual(await store.signal(workflow.id, again, { now: after(9_000) }), {
+    assertSame(await store.signal(workflow.id, again, { now: after(9_000) }), {
       kind: "known",
       signal: { ...signal, consumedById: execution.id },
     });
@@ -91,7 +92,7 @@ const endCases: readonly StoreCase[] = [
             workflowId,
             () => store.signal(workflowId, newSignal({ idempotencyKey }), { now: NOW }),
           );
-          assert.deepEqual(result, { kind: "refused", state });
+          assertSame(result, { kind: "refused", state });
         }
       },
     )
@@ -104,15 +105,15 @@ const endCases: readonly StoreCase[] = [
     await finish(store, finished(held));
     const again = newSignal({ idempotencyKey: "evt_1" });
     const result = expectKind(await store.signal(id, again, { now: NOW }), "known");
-    assert.deepEqual(result.signal, signal);
+    assertSame(result.signal, signal);
   }),
 
   storeCase("signals to unknown and malformed ids are missing", async (store) => {
     await start(store);
     for (const id of NO_IDS) {
       const signal = newSignal({ idempotencyKey: "evt_1" });
-      assert.deepEqual(await store.signal(id, signal, { now: NOW }), { kind: "missing" });
-      assert.deepEqual(await store.signals(id), []);
+      assertSame(await store.signal(id, signal, { now: NOW }), { kind: "missing" });
+      assertSame(await store.signals(id), []);
     }
   }),
 ];

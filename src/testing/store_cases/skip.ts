@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import {
   after,
+  assertSame,
   assertUnchanged,
   command,
   executionRow,
@@ -30,7 +31,7 @@ const skipCases: readonly StoreCase[] = [
         const next = newExecution({ stepName: "second", scheduledFor: after(90_000), graceMs: 3 });
         const skipped = await command(store, workflowId, skip(next), { now: NOW });
         const [old, fresh] = await store.history(workflowId, { limit: 10 });
-        assert.deepEqual(old, {
+        assertSame(old, {
           ...before,
           state: "skipped",
           outcome: "skipped",
@@ -39,15 +40,15 @@ const skipCases: readonly StoreCase[] = [
           finishedAt: NOW,
           wakeAt: null,
         });
-        assert.deepEqual([fresh?.stepName, fresh?.seq, fresh?.state], ["second", 2, "scheduled"]);
-        assert.deepEqual(fresh?.wakeAt, after(90_003));
-        assert.deepEqual([skipped.job?.executionId, skipped.job?.runAt], [
+        assertSame([fresh?.stepName, fresh?.seq, fresh?.state], ["second", 2, "scheduled"]);
+        assertSame(fresh?.wakeAt, after(90_003));
+        assertSame([skipped.job?.executionId, skipped.job?.runAt], [
           fresh?.id,
           after(90_000),
         ]);
         const { state, nextStepName, transitionedAt } = skipped.workflow;
-        assert.deepEqual([state, nextStepName, transitionedAt], ["ready", "second", null]);
-        assert.deepEqual(await store.get(workflowId), skipped.workflow);
+        assertSame([state, nextStepName, transitionedAt], ["ready", "second", null]);
+        assertSame(await store.get(workflowId), skipped.workflow);
       },
     )
   ),
@@ -57,7 +58,7 @@ const skipCases: readonly StoreCase[] = [
     const skipped = await command(store, workflowId, skip(null), { now: NOW });
     assert.equal(skipped.job, null);
     const { state, nextStepName, transitionedAt } = skipped.workflow;
-    assert.deepEqual([state, nextStepName, transitionedAt], ["finished", null, NOW]);
+    assertSame([state, nextStepName, transitionedAt], ["finished", null, NOW]);
     assert.equal((await executionRow(store, executionId)).state, "skipped");
     assert.equal(await store.active(workflowId), null);
   }),
@@ -69,7 +70,7 @@ const skipCases: readonly StoreCase[] = [
     const last = await command(store, workflowId, skip(null, "third"));
     assert.equal(last.workflow.state, "finished");
     const history = await store.history(workflowId, { limit: 10 });
-    assert.deepEqual(history.map((row) => [row.stepName, row.state]), [
+    assertSame(history.map((row) => [row.stepName, row.state]), [
       ["first", "skipped"],
       ["second", "skipped"],
       ["third", "skipped"],
@@ -83,11 +84,11 @@ const skipCases: readonly StoreCase[] = [
       const failed = await executionRow(store, executionId);
       const next = newExecution({ stepName: "second", scheduledFor: NOW });
       const skipped = await command(store, workflowId, skip(next), { now: NOW });
-      assert.deepEqual([skipped.workflow.state, skipped.workflow.nextStepName], [
+      assertSame([skipped.workflow.state, skipped.workflow.nextStepName], [
         "ready",
         "second",
       ]);
-      assert.deepEqual(await executionRow(store, executionId), failed);
+      assertSame(await executionRow(store, executionId), failed);
       assert.equal((await store.active(workflowId))?.stepName, "second");
     },
   ),
@@ -101,7 +102,7 @@ const skipCases: readonly StoreCase[] = [
         workflowId,
         () => store.command(workflowId, skip(null, "second"), { now: NOW }),
       );
-      assert.deepEqual(result, { kind: "moved" });
+      assertSame(result, { kind: "moved" });
     },
   ),
 
@@ -110,7 +111,7 @@ const skipCases: readonly StoreCase[] = [
     await send(store, workflowId);
     const next = newExecution({ stepName: "second", waitingFor: "approved", scheduledFor: NOW });
     const skipped = await command(store, workflowId, skip(next), { now: NOW });
-    assert.deepEqual(skipped.job?.runAt, NOW);
+    assertSame(skipped.job?.runAt, NOW);
   }),
 ];
 
@@ -125,7 +126,7 @@ const placeCases: readonly StoreCase[] = [
           now: NOW,
         });
         const old = await executionRow(store, executionId);
-        assert.deepEqual([old.state, old.outcome, old.cause, old.finishedAt, old.wakeAt], [
+        assertSame([old.state, old.outcome, old.cause, old.finishedAt, old.wakeAt], [
           "canceled",
           "canceled",
           "operator",
@@ -133,15 +134,15 @@ const placeCases: readonly StoreCase[] = [
           null,
         ]);
         const active = await store.active(workflowId);
-        assert.deepEqual([active?.stepName, active?.queue, active?.seq], ["fifth", "mail", 2]);
-        assert.deepEqual(placed.job, {
+        assertSame([active?.stepName, active?.queue, active?.seq], ["fifth", "mail", 2]);
+        assertSame(placed.job, {
           executionId: active?.id,
           runAt: NOW,
           queue: "mail",
           priority: 0,
         });
         const { state, nextStepName, transitionedAt } = placed.workflow;
-        assert.deepEqual([state, nextStepName, transitionedAt], ["ready", "fifth", null]);
+        assertSame([state, nextStepName, transitionedAt], ["ready", "fifth", null]);
       },
     )
   ),
@@ -152,7 +153,7 @@ const placeCases: readonly StoreCase[] = [
     const next = newExecution({ stepName: "fifth", scheduledFor: NOW });
     await command(store, workflowId, { kind: "place", from: "paused", next }, { now: NOW });
     const rows = await stored(store, workflowId);
-    assert.deepEqual(rows.history[0], before);
+    assertSame(rows.history[0], before);
     assert.equal(rows.history.length, 2);
   }),
 ];

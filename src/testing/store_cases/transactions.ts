@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import type { Job } from "../../state/records.ts";
 import {
   after,
+  assertSame,
   expectKind,
   finished,
   newExecution,
@@ -48,7 +49,7 @@ const jobCases: readonly StoreCase[] = [
     );
     const jobs = results.flatMap((one) => one.kind === "created" && one.job ? [one.job] : []);
     assert.equal(jobs.length, 3);
-    assert.deepEqual(heard, jobs);
+    assertSame(heard, jobs);
   }),
 
   storeCase("beforeCommit hears of no job where none was scheduled", async (store) => {
@@ -69,7 +70,7 @@ const jobCases: readonly StoreCase[] = [
     await store.command(id, resume(), options);
     const hold = { token: "token-2", leaseMs: 1_000, worker: "worker-1" };
     await store.finish([finished(held, { next: newExecution({ hold }) })], options);
-    assert.deepEqual(heard, []);
+    assertSame(heard, []);
   }),
 
   storeCase("what is written in beforeCommit commits together with the write", async (store) => {
@@ -86,7 +87,7 @@ const jobCases: readonly StoreCase[] = [
       throw new Refusal("No");
     };
     await assert.rejects(start(store, { heroId: "1" }, { now: NOW, beforeCommit }), Refusal);
-    assert.deepEqual(await store.list({}, { limit: 10 }), []);
+    assertSame(await store.list({}, { limit: 10 }), []);
   }),
 ];
 
@@ -102,7 +103,7 @@ const transactionCases: readonly StoreCase[] = [
       const id = await store.transaction(async (tx) => {
         const { workflow } = await start(store, {}, { now: T0, tx });
         const duplicate = only(await store.create([newWorkflow()], { now: T0, tx }));
-        assert.deepEqual(duplicate, { kind: "duplicate", existingId: workflow.id });
+        assertSame(duplicate, { kind: "duplicate", existingId: workflow.id });
         await send(store, workflow.id, {}, { now: T0, tx });
         expectKind(await store.command(workflow.id, { kind: "cancel" }, { now: T0, tx }), "done");
         assert.equal((await store.get(workflow.id, { tx }))?.state, "canceled");
@@ -111,7 +112,7 @@ const transactionCases: readonly StoreCase[] = [
       });
       const rows = await stored(store, id);
       assert.equal(rows.workflow?.state, "canceled");
-      assert.deepEqual(rows.history.map((row) => row.state), ["canceled"]);
+      assertSame(rows.history.map((row) => row.state), ["canceled"]);
       assert.equal(rows.signals.length, 1);
       assert.equal((await store.list({}, { limit: 10 })).length, 2);
     },
@@ -124,7 +125,7 @@ const transactionCases: readonly StoreCase[] = [
         [newWorkflow({ heroId: "2" }), newWorkflow(), newWorkflow({ heroId: "3" })],
         { now: T0, tx },
       );
-      assert.deepEqual(results.map((one) => one.kind), ["created", "duplicate", "created"]);
+      assertSame(results.map((one) => one.kind), ["created", "duplicate", "created"]);
       assert.equal(expectKind(results[1], "duplicate").existingId, workflow.id);
       await start(store, { heroId: "4" }, { now: T0, tx });
     });
@@ -141,7 +142,7 @@ const transactionCases: readonly StoreCase[] = [
     const outside: Promise<unknown>[] = [];
     await rolledBack(store, async (tx) => {
       const { workflow, execution } = await start(store, {}, { now: T0, tx });
-      assert.deepEqual(await store.get(workflow.id, { tx }), workflow);
+      assertSame(await store.get(workflow.id, { tx }), workflow);
       for (const reader of [store, other]) {
         outside.push(reader.get(workflow.id), reader.getExecution(execution.id));
         outside.push(reader.active(workflow.id));
@@ -162,7 +163,7 @@ const transactionCases: readonly StoreCase[] = [
       throw new Refusal("No");
     };
     await assert.rejects(start(store, {}, { now: T0, beforeCommit }), Refusal);
-    assert.deepEqual(await Promise.all(outside), [null, null]);
+    assertSame(await Promise.all(outside), [null, null]);
   }),
 
   storeCase("a write without tx is none of an open transaction's business", async (store) => {
@@ -175,7 +176,7 @@ const transactionCases: readonly StoreCase[] = [
     });
     const survivor = await outside;
     const rows = await store.list({}, { limit: 10 });
-    assert.deepEqual(rows.map((row) => row.id), [survivor?.workflow.id]);
+    assertSame(rows.map((row) => row.id), [survivor?.workflow.id]);
   }),
 
   storeCase("transactions that are asked for at once all commit", async (store) => {
@@ -197,7 +198,7 @@ const transactionCases: readonly StoreCase[] = [
       )
     );
     const kinds = results.map((one) => only(one).kind).sort();
-    assert.deepEqual(kinds, ["created", "created", "duplicate"]);
+    assertSame(kinds, ["created", "created", "duplicate"]);
     assert.equal((await store.list({}, { limit: 10 })).length, 2);
   }),
 

@@ -1,0 +1,50 @@
+/**
+ * The benchmark: one command, one table.
+ *
+ * `deno task bench [--only 1,4] [--quick] [--rounds 3] [--scale 1] [--json FILE]`
+ */
+
+import { writeFileSync } from "node:fs";
+import os from "node:os";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { measureRow, type Result, table } from "./measure.ts";
+import { ROWS } from "./rows.ts";
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string" },
+    quick: { type: "boolean", default: false },
+    rounds: { type: "string" },
+    scale: { type: "string" },
+    json: { type: "string" },
+  },
+});
+const rounds = Number(values.rounds ?? (values.quick ? 1 : 3));
+const scale = Number(values.scale ?? (values.quick ? 0.1 : 1));
+if (!(rounds >= 1) || !(scale > 0 && scale <= 1)) {
+  console.error("Cannot run: --rounds must be at least 1, --scale above 0 and at most 1");
+  process.exit(2);
+}
+const wanted = values.only?.split(",").map((id) => id.trim());
+const rows = ROWS.filter(({ id }) =>
+  wanted === undefined || wanted.some((one) => id === one || id.replace(/[a-z]$/, "") === one)
+);
+
+console.log(
+  `${os.cpus().length} × ${os.cpus()[0]?.model}, ${runtime()}; ` +
+    `${rounds} rounds at scale ${scale}; durable settings: SQLite WAL and synchronous NORMAL, ` +
+    `servers as they are\n`,
+);
+const results: Result[] = [];
+for (const row of rows) {
+  process.stderr.write(`measuring ${row.id}: ${row.name} …\n`);
+  results.push(await measureRow(row, { rounds, size: { scale } }));
+}
+console.log(`\n${table(results)}`);
+if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(results, null, 2));
+
+function runtime(): string {
+  const { deno } = process.versions as Record<string, string | undefined>;
+  return deno === undefined ? `Node ${process.versions.node}` : `Deno ${deno}`;
+}

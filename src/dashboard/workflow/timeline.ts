@@ -1,0 +1,208 @@
+/**
+ * The timeline of a workflow: every execution to scale, drawn as SVG in percent of the width.
+ *
+ * @module
+ */
+
+import type { ExecutionRow } from "../../state/records.ts";
+import { type Content, type Html, html } from "../html.ts";
+import { percent } from "../overview/chart.ts";
+import { inTip } from "../times.ts";
+import { count, counted, duration, spaced } from "../words.ts";
+import {
+  type Lane,
+  lanesOf,
+  type LaneSpan,
+  placeOn,
+  type Scale,
+  scaleOf,
+  type SpanKind,
+  ticksOf,
+} from "./lanes.ts";
+import type { Dossier } from "./read.ts";
+
+const TICKS = 6;
+const ROW = 26;
+/** Spans narrower than this, in percent, that follow each other and look alike are drawn as one. */
+const GRAIN = 0.12;
+
+/** What the kinds of spans are called. */
+const KINDS: Readonly<Record<SpanKind, string>> = {
+  wait: "waiting",
+  future: "still to wait",
+  queued: "due",
+  overdue: "overdue",
+  running: "running",
+  success: "completed",
+  continued: "chunk",
+  retried: "retried",
+  failed: "failed",
+  paused: "paused",
+  skipped: "skipped",
+  canceled: "canceled",
+};
+
+/** Draws the history of a workflow. */
+export function timeline(dossier: Dossier): Html {
+  const { executions, hidden, workflow, now } = dossier;
+  if (executions.length === 0) {
+    return html`<div class="card empty-state"><h2>Nothing has been scheduled</h2><p>This workflow's
+      definition had no steps when it was started.</p></div>`;
+  }
+  const lanes = lanesOf(executions, { workflow, now });
+  const scale = scaleOf(lanes, { workflow, now, hidden });
+  const kinds = new Set(lanes.flatMap((lane) => lane.spans.map((span) => span.kind)));
+  const legend = (Object.keys(KINDS) as SpanKind[]).filter((kind) => kinds.has(kind));
+  return html`<div class="card timeline"><div class="card-head"><h2>Timeline</h2><ul class="legend">${
+    legend.map((kind) =>
+      html`<li><span class="key l-${kind}" aria-hidden="true"></span>${KINDS[kind]}</li>`
+    )
+  }</ul></div>
+    ${
+    hidden === 0
+      ? null
+      : html`<p class="quiet">The newest ${count(executions.length)} of ${
+        count(hidden + executions.length)
+      } executions; older ones are in the database.</p>`
+  }
+    <ol class="lanes"><li class="axis" aria-hidden="true"><span></span>${axis(scale, dossier)}<span
+      ></span></li>${lanes.map((lane) => laneRow(lane, scale, dossier))}</ol></div>`;
+}
+
+function axis(scale: Scale, { now }: Dossier): Html {
+  const { stepMs, atMs } = ticksOf(scale, TICKS);
+  const spanMs = scale.untilMs - scale.fromMs;
+  const labels = atMs.map((ms) => {
+    const place = placeOn(scale, ms);
+    if (place > 97) return null;
+    const iso = new Date(ms).toISOString();
+    const anchor = place < 4 ? "start" : "middle";
+    const form = axisForm(stepMs, spanMs);
+    return html`<text class="tick-x" x="${percent(place)}" y="12" text-anchor="${anchor}"
+      data-time="${form}" data-at="${iso}">${axisText(iso, form)}</text>`;
+  });
+  const present = scale.untilMs > now.getTime()
+    ? html`<text class="now-text" x="${
+      percent(placeOn(scale, now.getTime()))
+    }" y="26" text-anchor="middle">now</text>`
+    : null;
+  return html`<svg width="100%" height="${present === null ? 18 : 30}">${labels}${present}</svg>`;
+}
+
+/** The shortest form in which the marks of an axis differ. */
+function axisForm(stepMs: number, spanMs: number): "millis" | "seconds" | "clock" | "day" | "daytime" {
+  if (stepMs >= 86_400_000) return "day";
+  if (spanMs >= 86_400_000) return "daytime";
+  if (stepMs >= 60_000) return "clock";
+  return stepMs >= 1_000 ? "seconds" : "millis";
+}
+
+function axisText(iso: string, form: ReturnType<typeof axisForm>): string {
+  switch (form) {
+    case "day":
+      return iso.slice(5, 10);
+    case "daytime":
+      return `${iso.slice(5, 10)} ${iso.slice(11, 16)}`;
+    case "clock":
+      return iso.slice(11, 16);
+    case "seconds":
+      return iso.slice(11, 19);
+    case "millis":
+      return iso.slice(17, 23);
+  }
+}
+
+function laneRow(lane: Lane, scale: Scale, dossier: Dossier): Html {
+  const { stepName, executions, spans } = lane;
+  const last = executions.at(-1) as ExecutionRow;
+  const nowMs = dossier.now.getTime();
+  const lines = ticksOf(scale, TICKS).atMs.map((ms) => {
+    const x = percent(placeOn(scale, ms));
+    return html`<line class="grid" x1="${x}" x2="${x}" y1="0" y2="${ROW}"/>`;
+  });
+  const present = scale.untilMs > nowMs
+    ? html`<line class="now" x1="${percent(placeOn(scale, nowMs))}" x2="${
+      percent(placeOn(scale, nowMs))
+    }" y1="0" y2="${ROW}"/>`
+    : null;
+  const spoken = executions.map((one) => outcomeWords(one)).join(", ");
+  return html`<li class="lane" data-key="${executions[0]?.id}"><span class="lane-name"><a
+    href="#x${last.id}"><code>${stepName}</code></a>${attemptsNote(executions)}</span><svg
+    class="lane-drawing" width="100%" height="${ROW}" role="img" aria-label="${spoken}">${lines}${
+    merged(spans, scale).map((span) => drawn(span, scale))
+  }${present}</svg><span class="lane-took">${tookText(executions, nowMs)}</span></li>`;
+}
+
+function attemptsNote(executions: readonly ExecutionRow[]): Content {
+  if (executions.length === 1) return null;
+  const chunks = executions.filter((one) => one.continuesFromId !== null).length;
+  const retries = executions.filter((one) => one.outcome === "reattempted").length;
+  const parts = [
+    chunks > 0 ? counted(chunks + 1, "chunk") : "",
+    retries > 0 ? (retries === 1 ? "1 retry" : `${retries} retries`) : "",
+  ].filter((part) => part !== "");
+  const text = parts.length === 0 ? counted(executions.length, "execution") : parts.join(", ");
+  return html`<span class="quiet">${text}</span>`;
+}
+
+/** Joins spans that are too narrow to be told apart, so that ten thousand chunks are few shapes. */
+function merged(spans: readonly LaneSpan[], scale: Scale): LaneSpan[] {
+  const kept: LaneSpan[] = [];
+  for (const span of spans) {
+    const last = kept.at(-1);
+    const gap = last === undefined ? Infinity : placeOn(scale, span.fromMs) - placeOn(scale, last.untilMs);
+    const width = placeOn(scale, span.untilMs) - placeOn(scale, span.fromMs);
+    if (last !== undefined && last.kind === span.kind && gap < GRAIN && width < GRAIN) {
+      kept[kept.length - 1] = { ...span, fromMs: last.fromMs };
+    } else kept.push(span);
+  }
+  return kept;
+}
+
+function drawn(span: LaneSpan, scale: Scale): Html {
+  const x = placeOn(scale, span.fromMs);
+  const width = placeOn(scale, span.untilMs) - x;
+  const isBody = !["wait", "future", "queued", "overdue"].includes(span.kind);
+  const [y, height] = isBody ? [5, 16] : [10, 6];
+  // A body of a millisecond in a history of a day is still a body: its outline keeps it visible.
+  return html`<rect class="l-${span.kind} ${isBody ? "body" : "rest"}" x="${percent(x)}" y="${y}"
+    width="${percent(Math.max(width, isBody ? 0.05 : 0))}" height="${height}" rx="${isBody ? 2 : 1}"
+    data-tip="${tipOf(span)}"/>`;
+}
+
+function tipOf({ kind, fromMs, untilMs, execution }: LaneSpan): string {
+  const lines = [
+    `${execution.stepName}: ${KINDS[kind]}`,
+    untilMs > fromMs
+      ? `${inTip(new Date(fromMs))} – ${inTip(new Date(untilMs))} (${duration(untilMs - fromMs)})`
+      : inTip(new Date(fromMs)),
+    `attempt ${execution.attempt}`,
+  ];
+  if (execution.errorClass !== null && kind === "failed") lines.push(execution.errorClass);
+  return lines.join("\n");
+}
+
+/** How an execution stands or ended, in words. */
+export function outcomeWords({ state, outcome, cause }: ExecutionRow): string {
+  const word = state === "in_progress" ? "running" : spaced(outcome ?? state);
+  return cause === null ? word : `${word} by ${CAUSES[cause] ?? spaced(cause)}`;
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  condition: "a condition",
+  flow_control: "its own body",
+  exception: "an error",
+  operator: "somebody outside",
+  recovery: "recovery of a lost worker",
+  interrupt: "an interruption",
+};
+
+/** How long the bodies of a lane ran, without the waits between them. */
+function tookText(executions: readonly ExecutionRow[], nowMs: number): string {
+  const begun = executions.filter((one) => one.startedAt !== null);
+  if (begun.length === 0) return "";
+  const ms = begun.reduce((sum, { startedAt, finishedAt }) => {
+    return sum + Math.max(0, (finishedAt?.getTime() ?? nowMs) - (startedAt as Date).getTime());
+  }, 0);
+  return duration(ms);
+}

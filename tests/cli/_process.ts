@@ -1,0 +1,88 @@
+/** The real command line in processes of its own, on each database that is there. */
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import {
+  type FreshDatabase,
+  freshMysql,
+  freshPostgres,
+  freshSqlite,
+  mysqlServer,
+  postgresServer,
+} from "../_servers.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+const DEADLINE_MS = 60_000;
+
+/** What a process printed, and how it ended. */
+export interface Finished {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** A process that runs. */
+export interface Running {
+  readonly child: ChildProcess;
+  /** What it has printed so far. */
+  readonly printed: { out: string; err: string };
+  /** Resolves when it has ended. */
+  readonly ended: Promise<Finished>;
+}
+
+/** Where processes run. */
+export interface Place {
+  readonly cwd?: string;
+  readonly env?: Record<string, string>;
+}
+
+/** Starts the command line. */
+export function start(args: readonly string[], { cwd, env }: Place = {}): Running {
+  const child = spawn(Deno.execPath(), ["run", "-A", "--no-check", MAIN, ...args], {
+    cwd,
+    env: { ...Deno.env.toObject(), NO_COLOR: "1", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const printed = { out: "", err: "" };
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => printed.out += text);
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => printed.err += text);
+  const ended = once(child, "close").then(([code]): Finished => ({ code, ...printed }));
+  return { child, printed, ended };
+}
+
+/** Runs the command line to its end. */
+export async function pawl(args: readonly string[], place: Place = {}): Promise<Finished> {
+  return await start(args, place).ended;
+}
+
+/** Looks again and again until a condition holds. */
+export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const deadline = Date.now() + DEADLINE_MS;
+  while (!await holds()) {
+    assert.ok(Date.now() < deadline, `waited in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** The databases; null: it is not there. */
+export const DATABASES: Readonly<Record<string, (() => Promise<FreshDatabase>) | null>> = {
+  SQLite: freshSqlite,
+  PostgreSQL: await postgresServer() === null ? null : freshPostgres,
+  "MySQL or MariaDB": await mysqlServer() === null ? null : freshMysql,
+};
+
+/** Registers a test for every database. */
+export function onDatabases(name: string, test: (url: string) => Promise<void>): void {
+  for (const [kind, fresh] of Object.entries(DATABASES)) {
+    Deno.test({
+      name: `${name} (${kind})`,
+      ignore: fresh === null,
+      async fn() {
+        await using database = await fresh?.() as FreshDatabase;
+        await test(database.url);
+      },
+    });
+  }
+}
