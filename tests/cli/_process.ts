@@ -1,8 +1,6 @@
 /** The real command line in processes of its own, on each database that is there. */
 
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import {
   type FreshDatabase,
@@ -18,18 +16,19 @@ const DEADLINE_MS = 60_000;
 
 /** What a process printed, and how it ended. */
 export interface Finished {
-  readonly code: number | null;
+  readonly code: number;
   readonly out: string;
   readonly err: string;
 }
 
 /** A process that runs. */
 export interface Running {
-  readonly child: ChildProcess;
   /** What it has printed so far. */
   readonly printed: { out: string; err: string };
   /** Resolves when it has ended. */
   readonly ended: Promise<Finished>;
+  /** Sends it a signal; does nothing when it has ended. */
+  kill(signal: Deno.Signal): void;
 }
 
 /** Where processes run. */
@@ -39,17 +38,39 @@ export interface Place {
 }
 
 /** Starts the command line. */
-export function start(args: readonly string[], { cwd, env }: Place = {}): Running {
-  const child = spawn(Deno.execPath(), ["run", "-A", "--no-check", MAIN, ...args], {
-    cwd,
-    env: { ...Deno.env.toObject(), NO_COLOR: "1", ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+export function start(args: readonly string[], place: Place = {}): Running {
+  return startProgram(Deno.execPath(), ["run", "-A", "--no-check", MAIN, ...args], place);
+}
+
+/** Starts any program. */
+export function startProgram(program: string, args: readonly string[], place: Place): Running {
+  const child = new Deno.Command(program, {
+    args: [...args],
+    ...(place.cwd === undefined ? {} : { cwd: place.cwd }),
+    env: { NO_COLOR: "1", ...place.env },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
   const printed = { out: "", err: "" };
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => printed.out += text);
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => printed.err += text);
-  const ended = once(child, "close").then(([code]): Finished => ({ code, ...printed }));
-  return { child, printed, ended };
+  const read = async (stream: ReadableStream<Uint8Array>, to: "out" | "err"): Promise<void> => {
+    const decoder = new TextDecoder();
+    for await (const bytes of stream) printed[to] += decoder.decode(bytes, { stream: true });
+  };
+  const reading = Promise.all([read(child.stdout, "out"), read(child.stderr, "err")]);
+  let over = false;
+  const ended = child.status.then(async ({ code }): Promise<Finished> => {
+    over = true;
+    await reading;
+    return { code, ...printed };
+  });
+  return {
+    printed,
+    ended,
+    kill(signal) {
+      if (!over) child.kill(signal);
+    },
+  };
 }
 
 /** Runs the command line to its end. */

@@ -106,9 +106,9 @@ Deno.test("worker on a database without tables says so once and ends with 1", as
 });
 
 /** Ends a worker, whatever state the test is in. */
-async function kill({ child, ended }: Running): Promise<void> {
-  child.kill("SIGKILL");
-  await ended;
+async function kill(worker: Running): Promise<void> {
+  worker.kill("SIGKILL");
+  await worker.ended;
 }
 
 async function allHistories(engine: Engine, name: string): Promise<ExecutionRecord[][]> {
@@ -145,7 +145,7 @@ onDatabases(
       await until(() => second.printed.err.includes("Worker started"), "the second has started");
 
       const signalledAt = Date.now();
-      first.child.kill("SIGTERM");
+      first.kill("SIGTERM");
       const { code, err } = await first.ended;
       assert.equal(code, 0, err);
       assert.ok(Date.now() - signalledAt < 5_000, "it did not wait for the stubborn body");

@@ -7,7 +7,6 @@
 
 import assert from "node:assert/strict";
 import type { StoreDriver } from "../../seams/store.ts";
-import { isSameJson } from "../../state/metadata.ts";
 import {
   after,
   assertSame,
@@ -93,13 +92,6 @@ async function roundTrip(store: StoreDriver, text: string): Promise<void> {
     [closed.errorClass, closed.errorMessage, closed.errorStack],
     [error.errorClass, error.message, error.stack],
   );
-}
-
-/** The same JSON value, or the same text where it is none. */
-function assertJson(actual: readonly (string | null)[], text: string): void {
-  for (const one of actual) {
-    assert.ok(isSameJson(one, text), `${text} must not come back as ${String(one)}`);
-  }
 }
 
 /** Stores a text in every JSON field; it must come back saying the same. */
