@@ -28,9 +28,9 @@ export function createEnds(): Ends {
   return {
     move(before, after) {
       if (before !== null && before.finishedAt !== null) {
-        const from = placeOf(ended, endOf(before));
-        const at = ended.findIndex((one, place) => place >= from && one.id === before.id);
-        if (at >= 0) ended.splice(at, 1);
+        let at = placeOf(ended, endOf(before));
+        while (at < ended.length && ended[at]?.id !== before.id) at++;
+        ended.splice(at, 1);
       }
       if (after !== null && after.finishedAt !== null) {
         // Ends come in the order of time, or nearly so: almost always this is a push.

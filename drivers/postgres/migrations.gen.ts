@@ -179,7 +179,7 @@ INSERT INTO {{schema}}{{prefix}}duties (name, holder, held_until)
 `,
   },
   {
-    name: "0002_jobs",
+    name: "0003_jobs",
     checksum: "f5c05e4623401f3dd7b3386077af752a62c24de38a276555c25cb0c1647fb36c",
     breaking: false,
     sql: `-- The jobs of \`postgresQueue\`; nothing is in it when another queue is used.

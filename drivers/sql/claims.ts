@@ -86,7 +86,8 @@ function* writeClaims(
       consumed.push({ ...one.consume, consumedById: one.claimed.execution.id });
     }
   }
-  yield* together([ // 4
+  const [version] = yield* together([ // 4
+    version_,
     sql.claimExecutions(granted.map((one) => one.execution)),
     sql.closeExecutions(stopped),
     sql.moveWorkflows(movesOf(asked, granted)),

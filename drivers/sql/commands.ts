@@ -132,6 +132,7 @@ export function* noteJobIds(
   entries: readonly { readonly executionId: string; readonly jobId: string }[],
 ): Plan<void> {
   const known = sql.knownIds(entries.map((one) => one.executionId));
+  sql.recall?.forget(known.keys());
   const noted: { jobId: string; id: SqlScalar }[] = [];
   for (const { executionId, jobId } of entries) {
     const id = known.get(executionId);

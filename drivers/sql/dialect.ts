@@ -90,6 +90,19 @@ export interface CheckpointValues {
   readonly progress: readonly [] | readonly [number, number | null, string | null];
 }
 
+/** What a database offers whose rows tell by which transaction they were written. */
+export interface Versions {
+  /** The number of the current transaction. */
+  current(): Plan<string>;
+  /**
+   * Writes columns of rows by id, in the order given; the last two values of each row are its id
+   * and the number of the transaction that it must have been written by. Where that is not so for
+   * all of them it fails, and the client runs the plan again. Answers the current transaction's
+   * number.
+   */
+  update(table: string, columns: readonly Column[]): (rows: ValueRows) => Plan<string>;
+}
+
 /**
  * The differences of one database.
  *
@@ -136,6 +149,8 @@ export interface Dialect {
   checkpoint(
     tables: Tables,
   ): (batch: readonly CheckpointValues[]) => Plan<(WorkflowState | null)[]>;
+  /** Rows that tell by which transaction they were written; absent where they do not. */
+  readonly versions?: Versions;
   /**
    * Tells other processes, once the transaction commits, that something wakes at an instant; absent
    * where the database cannot tell.

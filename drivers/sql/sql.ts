@@ -9,7 +9,8 @@ import type { Dialect, KeyType, Tables, ValueCodec } from "./dialect.ts";
 import { type Duties, duties } from "./duties.ts";
 import { type Locks, locks } from "./locks.ts";
 import { type Queries, queries } from "./queries.ts";
-import { type Statements, statements } from "./statements.ts";
+import { type Recall, recallOf } from "./recall.ts";
+import { CLOSED, MOVED, type Statements, statements } from "./statements.ts";
 
 /** All statements of one store, for its database and its type of key. */
 export interface Sql extends Statements {
@@ -21,6 +22,8 @@ export interface Sql extends Statements {
   readonly query: Queries;
   /** What one worker of all does. */
   readonly duty: Duties;
+  /** What the store remembers of rows it wrote; null where it cannot. */
+  readonly recall: Recall | null;
   /** An id for binding, or null when it is not well-formed. */
   idIn(id: string): SqlScalar;
   /** The well-formed ones among ids, each once, in the order of the ids, with what is bound. */
@@ -40,6 +43,7 @@ export function sqlOf(base: Dialect, tables: Tables, keyType: KeyType): Sql {
     lock: locks(ground),
     query: queries(ground),
     duty: duties(ground),
+    recall: recallOf(ground, { closed: CLOSED, moved: MOVED }),
     idIn,
     knownIds(ids) {
       const known = new Map<string, SqlScalar>();

@@ -38,12 +38,14 @@ const LATER = [
 
 /** The columns that each kind of write touches: no index is rewritten that need not be. */
 const ADVANCED = ["current_step_name", "next_step_name", "updated_at"];
-const MOVED = [...ADVANCED, "state", "started_at", "transitioned_at"];
+/** What a move of a workflow writes. */
+export const MOVED: readonly string[] = [...ADVANCED, "state", "started_at", "transitioned_at"];
 const CLAIMED = [
   ...["state", "token", "worker", "lease_until", "wake_at", "started_at"],
   ...["waiting_for", "wait_until", "metadata"],
 ];
-const CLOSED = [
+/** What the end of an execution writes. */
+export const CLOSED: readonly string[] = [
   ...["state", "outcome", "cause", "wake_at", "token", "lease_until", "cursor_value", "metadata"],
   ...["started_at", "completed_at", "failed_at", "canceled_at", "skipped_at", "finished_at"],
   ...["error_class", "error_message", "error_stack"],

@@ -22,6 +22,8 @@ import type { ExecutionRow, NewExecution, NewWorkflow } from "../../src/state/re
 import { newExecutionRow } from "../../src/state/transitions.ts";
 import { type Plan, together } from "./client.ts";
 import type { CheckpointValues } from "./dialect.ts";
+import type { Pair } from "./locks.ts";
+import type { Recalled } from "./recall.ts";
 import type { Sql } from "./sql.ts";
 import type { Move } from "./statements.ts";
 
@@ -71,6 +73,7 @@ export function* checkpoint(
     places.push(at);
     values.push({ id, leaseUntil, ...checkpointValues(one) });
   }
+  sql.recall?.forget(known.keys());
   const answers = batch.map((): CheckpointAnswer => "lost");
   if (values.length === 0) return answers;
   const states = yield* sql.checkpoint(values);
@@ -91,14 +94,19 @@ function checkpointValues(
   };
 }
 
-/** Closes executions, moves their workflows and inserts what is next. */
+/**
+ * Closes executions, moves their workflows and inserts what is next. In a transaction of the
+ * store's `own` what it remembers of the rows takes the place of steps 1 and 2.
+ */
 export function* finish(
   sql: Sql,
   batch: readonly Finished[],
-  now: Date,
+  { now, own }: { readonly now: Date; readonly own: boolean },
 ): Plan<FinishResult[]> {
   const known = sql.knownIds(batch.map((one) => one.executionId));
-  const pairs = yield* sql.lock.pairs([...known.values()]); // 1
+  const recall = own ? sql.recall : null;
+  const recalled = recall?.take(batch) ?? null;
+  const pairs = recalled ?? (yield* sql.lock.pairs([...known.values()])); // 1
   const byId = new Map(pairs.map((pair) => [pair.execution.id, pair]));
   const nexts: { at: number; after: ExecutionRow; next: NewExecution }[] = [];
   const closed: ExecutionRow[] = [];
@@ -118,15 +126,52 @@ export function* finish(
     return { kind: "done", workflow, execution, next: null, job: null };
   });
   const following = yield* nextRows(sql, nexts, now); // 2
-  const [, , inserted] = yield* together([
-    sql.closeExecutions(closed), // 4
-    sql.moveWorkflows(moves),
+  const [version, inserted] = yield* together([
+    writeEnds(recall, sql, { closed, moves, recalled }), // 4
     insertNext(sql, following, now), // 5
   ], { last: true });
   for (const [index, { at }] of nexts.entries()) {
     results[at] = { ...results[at], ...inserted[index] } as FinishResult;
   }
+  if (version !== null) recall?.learn(results.flatMap(heldNext), version);
   return results;
+}
+
+/** Step 4 of a finish; answers the transaction's number where rows have versions. */
+function* writeEnds(
+  recall: Sql["recall"],
+  sql: Sql,
+  ends: { closed: readonly ExecutionRow[]; moves: readonly Move[]; recalled: Recalled[] | null },
+): Plan<string | null> {
+  const { closed, moves, recalled } = ends;
+  if (recall === null || recalled === null) {
+    const [, , version] = yield* together([
+      sql.closeExecutions(closed),
+      sql.moveWorkflows(moves),
+      recall?.version() ?? nothing(null),
+    ]);
+    return version;
+  }
+  const versions = new Map(recalled.map((one) => [one.execution.id, one.version]));
+  const of = ({ id }: ExecutionRow): string => versions.get(id) as string;
+  const [version] = yield* together([
+    recall.move(
+      moves.map(({ after: row }, at) => ({ row, version: of(closed[at] as ExecutionRow) })),
+    ),
+    recall.close(closed.map((row) => ({ row, version: of(row) }))),
+  ]);
+  return version;
+}
+
+/** What the same worker goes on with. */
+function heldNext(result: FinishResult): Pair[] {
+  if (result.kind !== "done" || result.next === null || result.next.token === null) return [];
+  return [{ workflow: result.workflow, execution: result.next }];
+}
+
+// deno-lint-ignore require-yield -- a plan that asks nothing of the database
+function* nothing<T>(value: T): Plan<T> {
+  return value;
 }
 
 /** What comes after an execution, and whether the signal is there that it waits for. */

@@ -21,7 +21,10 @@ async function open(address: string): Promise<StoreDriver> {
 const count = Number(process.argv[2] ?? 1);
 const store = await open(process.env.PAWL_DATABASE ?? "app.db");
 const engine = createEngine({ store, workflows: [payment] });
-const heroes = Array.from({ length: count }, (_, at) => ({ hero: String(101 + at) }));
+const heroes = Array.from({ length: count }, (_, at) => ({
+  hero: String(101 + at),
+  input: { amount: 4200 + at },
+}));
 const started = await engine.startMany(payment, heroes);
 console.log(`Started ${started.filter((one) => one.kind === "started").length} payments`);
 await engine.close();

@@ -68,7 +68,7 @@ function optionLines(options: Readonly<Record<string, OptionSpec>>): string[] {
 }
 
 /** Breaks a paragraph into lines, each with an indent. */
-function wrapped(text: string, indent: string): string[] {
+export function wrapped(text: string, indent: string): string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ")) {

@@ -11,7 +11,13 @@
  * of named executions waits for them, because its job would be lost if it passed them by.
  *
  * Members of a batch do not affect each other: each has its own result at its own index. An id that
- * is unknown or not even well-formed is "missing" (or "lost"), never an error.
+ * is unknown or not even well-formed is "missing" (or "lost"), never an error. Where a batch names one
+ * execution twice, the first claim and the first finish count, and checkpoints count in their order.
+ *
+ * Names, hero ids, keys and names of signals compare exactly, case, accents and trailing spaces
+ * included. A filter with an empty list matches nothing. An id never comes again, also after a purge.
+ * `beforeCommit` may be called with no jobs; when it fails, nothing of its write remains, also inside
+ * a transaction of the caller, which itself goes on.
  *
  * @module
  */

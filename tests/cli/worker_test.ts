@@ -13,7 +13,7 @@ import { brisk, bulk, ITEMS, STEPS, stubborn } from "./_load.ts";
 import { onDatabases, pawl, type Running, start, until } from "./_process.ts";
 
 const LOAD = fileURLToPath(new URL("./_load.ts", import.meta.url));
-const BRISK = 40;
+const BRISK = 200;
 const BULK = 4;
 const HANDOVER_MS = 1_000;
 

@@ -17,6 +17,7 @@ import {
   type Skip,
 } from "../../src/testing/conformance.ts";
 import { createFakeClock } from "../../src/testing/fake_clock.ts";
+import { HAS_POSTGRES, queueBench } from "../drivers/_postgres.ts";
 
 function onFakeTime(queue: QueueDriver): QueueBench {
   const clock = createFakeClock();
@@ -44,6 +45,10 @@ const QUEUES: Readonly<Record<string, QueueUnderTest>> = {
     skip: ONE_LISTENER,
   },
 };
+
+registerQueueCases("postgres", { open: queueBench }, (title, run, skip) => {
+  Deno.test({ name: title, fn: run, ignore: skip !== null || !HAS_POSTGRES });
+});
 
 for (const [name, queue] of Object.entries(QUEUES)) {
   registerQueueCases(name, queue, (title, run, skip) => {

@@ -5,8 +5,10 @@
 // @ts-types="@types/pg"
 import pg from "pg";
 import { postgresStore, type PostgresStoreOptions } from "../../drivers/postgres/mod.ts";
-import type { StoreDriver } from "../../mod.ts";
-import type { CaseDatabase } from "../../src/testing/conformance.ts";
+import { postgresQueue } from "../../drivers/queues/postgres.ts";
+import { type QueueDriver, type StoreDriver, systemClock } from "../../mod.ts";
+import { wait } from "../../src/seams/clock.ts";
+import type { CaseDatabase, QueueBench } from "../../src/testing/conformance.ts";
 import { type FreshDatabase, freshPostgres, postgresServer } from "../_servers.ts";
 
 /** Whether there is a server to test on; without one the tests are left out, and in CI they fail. */
@@ -79,12 +81,7 @@ Deno.test.afterAll(async () => await (await shared)?.drop());
  * share theirs, and leave them empty.
  */
 export async function caseDatabase(kind: "url" | "pool" | "uuid"): Promise<CaseDatabase> {
-  shared ??= freshPostgres();
-  const { url } = await shared;
-  const own = new URL(url);
-  own.searchParams.set("options", `-c search_path=${kind}_cases`);
-  if (!made.has(kind)) await queryOn(url, `CREATE SCHEMA ${kind}_cases`);
-  made.add(kind);
+  const own = await caseUrl(kind);
   const pools: pg.Pool[] = [];
 
   function open(): StoreDriver {
@@ -104,7 +101,30 @@ export async function caseDatabase(kind: "url" | "pool" | "uuid"): Promise<CaseD
     async drop() {
       for (const pool of pools) await pool.end();
       await queryOn(own.href, "DELETE FROM pawl_workflows");
-      await queryOn(own.href, "DELETE FROM pawl_jobs");
+      await queryOn(own.href, "UPDATE pawl_duties SET held_until = $1", ["1970-01-01T00:00:00Z"]);
     },
+  };
+}
+
+async function caseUrl(kind: string): Promise<URL> {
+  shared ??= freshPostgres();
+  const { url } = await shared;
+  const own = new URL(url);
+  own.searchParams.set("options", `-c search_path=${kind}_cases`);
+  if (!made.has(kind)) await queryOn(url, `CREATE SCHEMA ${kind}_cases`);
+  made.add(kind);
+  return own;
+}
+
+/** An empty queue for one case, on real time. */
+export async function queueBench(): Promise<QueueBench> {
+  const own = await caseUrl("queue");
+  await using store = disposable(postgresStore(own, { maxConnections: 1 }));
+  await store.migrate();
+  return {
+    queue: postgresQueue(own) as QueueDriver,
+    clock: systemClock,
+    advance: (ms) => wait(systemClock, ms),
+    drop: () => queryOn(own.href, "DELETE FROM pawl_jobs").then(() => {}),
   };
 }

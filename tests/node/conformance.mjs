@@ -1,18 +1,18 @@
 /**
  * The conformance cases on the installed package, with the test runner of Node (or of Bun).
- * `PAWL_NODE_SUBJECT` names what is tested, `PAWL_NODE_DATABASE` an empty database on a server.
+ * `PAWL_NODE_SUBJECT` names what is tested, `PAWL_NODE_DATABASE` its path or URL, empty at first.
  */
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import process from "node:process";
 import { after, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { systemClock } from "@pawl/pawl";
 import { memoryDatabase, memoryStore } from "@pawl/pawl/memory";
-import { registerStoreCases } from "@pawl/pawl/testing";
+import { inlineQueue, pollingQueue, postgresQueue } from "@pawl/pawl/queues";
+import { createFakeClock, registerQueueCases, registerStoreCases } from "@pawl/pawl/testing";
 import { openStore } from "./_stores.mjs";
 
-const { PAWL_NODE_SUBJECT: subject = "", PAWL_NODE_DATABASE: url = "" } = process.env;
+const { PAWL_NODE_SUBJECT: subject = "", PAWL_NODE_DATABASE: address = "" } = process.env;
 
 /** What can be tested, by name; each registers its cases. */
 const SUBJECTS = {
@@ -23,52 +23,88 @@ const SUBJECTS = {
     }),
   async sqlite() {
     const { DatabaseSync } = await import("node:sqlite");
-    stores(async () => {
-      const folder = await mkdtemp(join(tmpdir(), "pawl_conformance_"));
-      const path = join(folder, "pawl.db");
-      return {
-        open: () => openStore("sqlite", path),
-        async query(sql, params) {
-          const database = new DatabaseSync(path);
-          try {
-            return await Promise.resolve(database.prepare(sql).all(...params));
-          } finally {
-            database.close();
-          }
-        },
-        drop: () => rm(folder, { recursive: true }),
-      };
+    await sqlStores("0", (sql, params) => {
+      const database = new DatabaseSync(address);
+      try {
+        return Promise.resolve(database.prepare(sql).all(...params));
+      } finally {
+        database.close();
+      }
     });
   },
   async postgres() {
-    const { default: pg } = await import("pg");
-    const pool = new pg.Pool({ connectionString: url, max: 2 });
-    after(() => pool.end());
-    stores(onServer("postgres", async (sql, params) => (await pool.query(sql, [...params])).rows));
+    const query = await postgresQuery();
+    await sqlStores("'1970-01-01T00:00:00Z'", query);
   },
   async mysql() {
     const { createPool } = await import("mysql2/promise");
-    const pool = createPool({ uri: url, connectionLimit: 2 });
+    const pool = createPool({ uri: address, connectionLimit: 1 });
     after(() => pool.end());
-    stores(onServer("mysql", async (sql, params) => (await pool.query(sql, [...params]))[0]));
+    await sqlStores("'1970-01-01'", async (sql, params) => (await pool.query(sql, params))[0]);
+  },
+  queues() {
+    const skip = [{
+      name: "a job reaches a listener that serves its queue",
+      reason: "Its one listener is the engine of its own process, which serves every queue",
+    }];
+    queues("polling", { open: () => onRealTime(pollingQueue()) });
+    queues("inline", { open: () => onFakeTime(inlineQueue()), skip });
+    queues("deferred", { open: () => onFakeTime(inlineQueue({ deferred: true })), skip });
+  },
+  async "postgres queue"() {
+    const query = await postgresQuery();
+    await migrate();
+    queues("postgres", {
+      open: () => ({
+        ...onRealTime(postgresQueue(address)),
+        drop: () => query("DELETE FROM pawl_jobs", []),
+      }),
+    });
   },
 };
 
-/** On a server, each case has tables of its own; whoever made the database drops it. */
-function onServer(kind, query) {
-  let cases = 0;
-  return () => {
-    const tablePrefix = `case_${++cases}_`;
-    return { open: () => openStore(kind, url, { tablePrefix }), query };
-  };
+async function postgresQuery() {
+  const { default: pg } = await import("pg");
+  const pool = new pg.Pool({ connectionString: address, max: 1 });
+  after(() => pool.end());
+  return async (sql, params) => (await pool.query(sql, [...params])).rows;
+}
+
+/** One database for all cases, because making its tables takes longer than a case does. */
+async function sqlStores(longAgo, query) {
+  await migrate();
+  stores(async () => {
+    await query("DELETE FROM pawl_workflows", []);
+    await query(`UPDATE pawl_duties SET holder = NULL, held_until = ${longAgo}`, []);
+    return { open: () => openStore(subject, address), query };
+  });
+}
+
+async function migrate() {
+  const store = await openStore(subject.split(" ")[0], address);
+  await store.migrate();
+  await store.close();
 }
 
 function stores(database) {
   registerStoreCases(subject, { database }, register);
 }
 
+function queues(name, queue) {
+  registerQueueCases(name, queue, register);
+}
+
+function onFakeTime(queue) {
+  const clock = createFakeClock();
+  return { queue, clock, advance: (ms) => clock.tick(ms) };
+}
+
+function onRealTime(queue) {
+  return { queue, clock: systemClock, advance: (ms) => setTimeout(ms) };
+}
+
 function register(name, run, skip) {
-  test(name, { skip: skip ?? false }, () => run());
+  test(name, { skip: skip ?? false, timeout: 60_000 }, () => run());
 }
 
 if (SUBJECTS[subject] === undefined) {

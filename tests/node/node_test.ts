@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { storeCases } from "../../src/testing/conformance.ts";
+import { queueCases, storeCases } from "../../src/testing/conformance.ts";
 import { VERSION } from "../../src/version.ts";
 import {
   type FreshDatabase,
@@ -20,18 +20,43 @@ import { reportOf } from "./_report.ts";
 import { BUN, COMPILERS, hasNpm, NODE_22, NODE_24, runProgram, type Runtime } from "./_tools.ts";
 
 const npmIsHere = await hasNpm();
-/** The databases, by the name of their driver; null: it cannot be tested here. */
-const DATABASES: Readonly<Record<string, (() => Promise<FreshDatabase>) | null>> = {
-  memory: () => freshSqlite({ record: false }),
-  sqlite: freshSqlite,
-  postgres: npmIsHere && await postgresServer() !== null ? freshPostgres : null,
-  mysql: npmIsHere && await mysqlServer() !== null ? freshMysql : null,
-};
-/** Where what is tested; Bun only with the stores that are built into it. */
-const PLACES: readonly (readonly [Runtime, readonly string[]])[] = [
-  [NODE_22, ["memory", "sqlite", "postgres", "mysql"]],
-  [NODE_24, ["memory", "sqlite", "postgres", "mysql"]],
-  [BUN, ["memory", "sqlite"]],
+const hasPostgres = npmIsHere && await postgresServer() !== null;
+const hasMysql = npmIsHere && await mysqlServer() !== null;
+
+/** Something that has conformance cases. */
+interface Subject {
+  /** Its name in `conformance.mjs`. */
+  readonly name: string;
+  /** A database of its own; null: there is no such server here. */
+  readonly database: (() => Promise<FreshDatabase>) | null;
+  /** How many cases there are. */
+  readonly cases: number;
+}
+
+const unrecorded = (): Promise<FreshDatabase> => freshSqlite({ record: false });
+const EMBEDDED: readonly Subject[] = [
+  { name: "memory", database: unrecorded, cases: storeCases.length },
+  { name: "sqlite", database: freshSqlite, cases: storeCases.length },
+];
+const SERVERS: readonly Subject[] = [
+  { name: "postgres", database: hasPostgres ? freshPostgres : null, cases: storeCases.length },
+  { name: "mysql", database: hasMysql ? freshMysql : null, cases: storeCases.length },
+];
+const QUEUES: readonly Subject[] = [
+  // The polling queue, and two kinds of inline queue, which cannot promise one of the cases.
+  { name: "queues", database: unrecorded, cases: 3 * queueCases.length - 2 },
+  {
+    name: "postgres queue",
+    database: hasPostgres ? freshPostgres : null,
+    cases: queueCases.length,
+  },
+];
+
+/** Bun only has what needs no client. */
+const PLACES: readonly (readonly [Runtime, readonly Subject[], readonly Subject[]])[] = [
+  [NODE_22, [...EMBEDDED, ...SERVERS], QUEUES],
+  [NODE_24, [...EMBEDDED, ...SERVERS], QUEUES],
+  [BUN, EMBEDDED, QUEUES.slice(0, 1)],
 ];
 
 let made: Promise<Project> | null = null;
@@ -50,32 +75,33 @@ function inProject(name: string, test: (project: Project) => Promise<void>, igno
   Deno.test({ name, ignore: ignore || !npmIsHere, fn: async () => await test(await theProject()) });
 }
 
-for (const [runtime, stores] of PLACES) {
-  for (const store of stores) {
-    const fresh = DATABASES[store] ?? null;
-    inProject(
-      `${runtime.name}: the ${store} store passes every conformance case`,
-      async (project) => {
-        await using database = await fresh?.() as FreshDatabase;
-        await passes(project, runtime, "conformance.mjs", {
-          count: storeCases.length,
-          env: { PAWL_NODE_SUBJECT: store, PAWL_NODE_DATABASE: database.url },
-        });
-      },
-      fresh === null,
-    );
-    inProject(
-      `${runtime.name}: workflows end on ${store}, also over a killed process`,
-      async (project) => {
-        await using database = await fresh?.() as FreshDatabase;
-        await passes(project, runtime, "engine.mjs", {
-          count: store === "memory" ? 1 : 2,
-          env: { PAWL_NODE_STORE: store, PAWL_NODE_DATABASE: database.url },
-        });
-      },
-      fresh === null,
-    );
+for (const [runtime, stores, queues] of PLACES) {
+  for (const { name, database, cases } of [...stores, ...queues]) {
+    const title = `${runtime.name}: every conformance case passes: ${name}`;
+    onDatabase(title, database, async (project, url) => {
+      const env = { PAWL_NODE_SUBJECT: name, PAWL_NODE_DATABASE: url };
+      await passes(project, runtime, "conformance.mjs", { cases, env });
+    });
   }
+  for (const { name, database } of stores) {
+    const title = `${runtime.name}: workflows end, also over a killed process: ${name}`;
+    onDatabase(title, database, async (project, url) => {
+      const env = { PAWL_NODE_STORE: name, PAWL_NODE_DATABASE: url };
+      const cases = name === "memory" ? 1 : 2;
+      await passes(project, runtime, "engine.mjs", { cases, env });
+    });
+  }
+}
+
+function onDatabase(
+  name: string,
+  fresh: Subject["database"],
+  test: (project: Project, url: string) => Promise<void>,
+): void {
+  inProject(name, async (project) => {
+    await using database = await fresh?.() as FreshDatabase;
+    await test(project, database.url);
+  }, fresh === null);
 }
 
 /** Runs a file of tests; exactly so many must pass, and none may fail. */
@@ -83,13 +109,13 @@ async function passes(
   project: Project,
   runtime: Runtime,
   file: string,
-  { count, env }: { readonly count: number; readonly env: Record<string, string> },
+  { cases, env }: { readonly cases: number; readonly env: Record<string, string> },
 ): Promise<void> {
   const { code, output } = await project.run(runtime, [...runtime.testing, `./${file}`], env);
   const { passed, failed, failures } = reportOf(output);
   assert.equal(failed, 0, `${failed} failed on ${runtime.name}:\n${failures}`);
   assert.equal(code, 0, output);
-  assert.equal(passed, count, `${passed} of ${count} tests ran on ${runtime.name}`);
+  assert.equal(passed, cases, `${passed} of ${cases} tests ran on ${runtime.name}`);
 }
 
 for (const compiler of COMPILERS) {

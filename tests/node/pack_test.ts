@@ -7,6 +7,7 @@ import { posix } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { VERSION } from "../../src/version.ts";
+import { scan } from "../../tools/layers/scan.ts";
 import { completedFiles, packPackage } from "../../tools/pack.ts";
 import { completed, type Manifest } from "../../tools/pack/manifest.ts";
 import { pack, type PackedFile, unpack } from "../../tools/pack/tar.ts";
@@ -60,10 +61,8 @@ Deno.test("what the package's files import is in the package, in Node, or a peer
   let checked = 0;
   for (const [path, text] of files) {
     if (!/\.(js|d\.ts)$/.test(path)) continue;
-    const code = text.replace(/\/\*[\s\S]*?\*\//g, "");
-    for (const [, specifier] of code.matchAll(/(?:from|^import|import\()\s*"([^"\n]+)"/gm)) {
+    for (const { specifier: name } of scan(text).imports) {
       checked++;
-      const name = specifier as string;
       if (name.startsWith("node:")) continue;
       if (!name.startsWith(".")) {
         const client = name.split("/")[0] as string;
@@ -143,11 +142,11 @@ Deno.test("completedFiles() refuses a package without a command line", () => {
 });
 
 Deno.test("unpack() gives back what pack() was given, in the order of paths", () => {
-  const file = fc.record({
+  const file = fc.record<PackedFile>({
     path: fc.stringMatching(/^[a-z]{1,8}(\/[a-z_]{1,12}){0,4}\.(js|md|d\.ts)$/),
     bytes: fc.uint8Array({ maxLength: 1_600 }),
     executable: fc.boolean(),
-  });
+  }, { noNullPrototype: true });
   const files = fc.uniqueArray(file, { selector: (one) => one.path, maxLength: 6 });
   fc.assert(fc.property(files, (given) => {
     const sorted = [...given].sort((a, b) => a.path < b.path ? -1 : 1);

@@ -6,6 +6,7 @@
 
 import { checkDeploy, type DeployFinding } from "../../run/deploy_gate.ts";
 import { type Command, type Context, DONE, TROUBLE } from "../command.ts";
+import { wrapped } from "../help.ts";
 import { counted, paint } from "../style.ts";
 
 /** Compares the code with the workflows in flight. */
@@ -56,5 +57,6 @@ async function run(context: Context): Promise<number> {
 
 function drawn({ blocks, message, advice }: DeployFinding, { palette }: Context): string {
   const mark = blocks ? paint(palette, "red", "✗") : paint(palette, "blue", "·");
-  return `${mark} ${message}\n  ${paint(palette, "dim", advice)}`;
+  const advised = wrapped(advice, "  ").map((line) => paint(palette, "dim", line));
+  return [`${mark} ${message}`, ...advised].join("\n");
 }

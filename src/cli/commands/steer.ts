@@ -235,7 +235,8 @@ async function watched(
   patienceMs: number,
 ): Promise<CanaryReport> {
   const { io } = context;
-  context.note(`Resumed ${places.length} first; waiting until they got past their step`);
+  const first = places.map(({ id }) => id).join(", ");
+  context.note(`Resumed ${first} first; waiting until that is past its step`);
   const ending = new AbortController();
   const off = io.onStop(() => ending.abort());
   try {
@@ -279,7 +280,7 @@ function finish(context: Context, verb: Verb, ending: Ending): number {
 
 function tellOfCanary(context: Context, canary: CanaryReport, left: number): void {
   const { passed, failed, waiting } = canary;
-  if (left === 0) return context.note(`All ${passed.length} of the canary got past their step`);
+  if (left === 0) return context.note(`The canary got past its step: ${passed.join(", ")}`);
   if (failed.length > 0) context.note(`Failed again: ${failed.join(", ")}`);
   if (waiting.length > 0) {
     context.note(`Not past their step yet: ${waiting.join(", ")}; does a worker run?`);

@@ -242,7 +242,8 @@ const JSON_FIELDS = ["input", "metadata", "jobOptions", "cursor", "payload"];
  * back text with other spaces and the keys in another order.
  */
 export function assertSame(actual: unknown, expected: unknown, message?: string): void {
-  assert.deepEqual(said(actual), said(expected), message);
+  if (message === undefined) assert.deepEqual(said(actual), said(expected));
+  else assert.deepEqual(said(actual), said(expected), message);
 }
 
 function said(value: unknown): unknown {

@@ -106,7 +106,7 @@ const dueCases: readonly StoreCase[] = [
   storeCase(
     "QRY-05 SCH-21 what is due comes oldest first, whatever its priority and grace",
     async (store) => {
-      const at: Record<string, number> = { c: 30, a: -10, d: 40, b: 20, late: 9_999 };
+      const at: Record<string, number> = { c: 30, a: -10, d: 40, b: 20, late: 1_000 };
       for (const [stepName, ms] of Object.entries(at)) {
         const first = newExecution({
           stepName,

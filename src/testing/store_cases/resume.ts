@@ -167,6 +167,17 @@ export const resumeCases: readonly StoreCase[] = [
   ),
 
   storeCase(
+    "NEW-05 a resumed step that waits for a limited time is announced for the end of that time",
+    async (store) => {
+      const first = newExecution({ waitingFor: "approved", waitUntil: after(90_000) });
+      const { workflowId, executionId } = await bring(store, "paused", { first });
+      const resumed = await command(store, workflowId, resume({ graceMs: 7 }), { now: NOW });
+      assertSame(resumed.job?.runAt, after(90_000));
+      assertSame((await executionRow(store, executionId)).wakeAt, after(90_007));
+    },
+  ),
+
+  storeCase(
     "NEW-07 a signal that came during the pause is matched by the resume",
     async (store) => {
       const first = newExecution({ waitingFor: "approved", waitUntil: after(90_000) });
