@@ -65,6 +65,7 @@ export { systemClock } from "./src/seams/clock.ts";
 export { metrics } from "./src/observe/metrics.ts";
 export { progressEstimate } from "./src/observe/progress.ts";
 export { jsonCodec } from "./src/state/codec.ts";
+export { encryptedCodec } from "./src/state/encrypted_codec.ts";
 
 export type * from "./src/define/backoff.ts";
 export type * from "./src/define/context.ts";
@@ -105,6 +106,7 @@ export type * from "./src/state/checkpoint.ts";
 export type * from "./src/state/claim.ts";
 export type { Codec } from "./src/state/codec.ts";
 export type * from "./src/state/command.ts";
+export type { EncryptedCodecOptions } from "./src/state/encrypted_codec.ts";
 export type * from "./src/state/finish.ts";
 export type * from "./src/state/records.ts";
 export type * from "./src/state/signal.ts";

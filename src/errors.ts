@@ -20,6 +20,7 @@ export type PawlErrorCode =
   | "flow_control_outside_step"
   | "invalid_input"
   | "stored_value"
+  | "sealed_value"
   | "step_timeout"
   | "step_interrupted"
   | "recovery_limit"
@@ -57,6 +58,7 @@ const NAMES: Readonly<Record<PawlErrorCode, string>> = {
   flow_control_outside_step: "FlowControlOutsideStepError",
   invalid_input: "InvalidInputError",
   stored_value: "StoredValueError",
+  sealed_value: "SealedValueError",
   step_timeout: "StepTimeoutError",
   step_interrupted: "StepInterruptedError",
   recovery_limit: "RecoveryLimitError",
@@ -273,6 +275,18 @@ export class StoredValueError extends PawlError {
   constructor(column: string, message: string, options?: ErrorOptions) {
     super("stored_value", `Cannot read column "${column}": ${message}`, options);
     this.column = column;
+  }
+}
+
+/** An encrypted value cannot be opened: its key is not known, or it is not what was written. */
+export class SealedValueError extends PawlError {
+  /** The name of the key it was sealed with, where it says one. */
+  readonly keyId: string | null;
+
+  /** Makes the error; `why` says what is wrong with the value. */
+  constructor(why: string, options: ErrorOptions & { keyId?: string } = {}) {
+    super("sealed_value", `Cannot open a sealed value: ${why}`, options);
+    this.keyId = options.keyId ?? null;
   }
 }
 

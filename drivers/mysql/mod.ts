@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Connection, Pool } from "mysql2/promise";
+import type * as mysql from "mysql2/promise";
 import { InvalidInputError } from "../../src/errors.ts";
 import type { StoreDriver } from "../../src/seams/store.ts";
 import { sqlStore } from "../sql/store.ts";
@@ -16,8 +16,13 @@ import { surely } from "./in_doubt.ts";
 import { MIGRATIONS } from "./migrations.gen.ts";
 import { isPool, refuseSource } from "./pool.ts";
 
-export type { Connection, Pool } from "mysql2/promise";
 export type { StoreDriver } from "../../src/seams/store.ts";
+
+/** A pool of the client `mysql2/promise`. */
+export type MysqlPool = mysql.Pool;
+
+/** A connection of the client `mysql2/promise`, in a transaction. */
+export type MysqlTransaction = mysql.Connection;
 
 /** What `mysqlStore` may be told. */
 export interface MysqlStoreOptions {
@@ -63,9 +68,9 @@ export interface MysqlStoreOptions {
  * ```
  */
 export function mysqlStore(
-  source: string | URL | Pool,
+  source: string | URL | MysqlPool,
   options: MysqlStoreOptions = {},
-): StoreDriver<Connection> {
+): StoreDriver<MysqlTransaction> {
   const { tablePrefix = "pawl_", maxConnections = 10, acquireTimeoutMs = 10_000 } = options;
   if (!Number.isInteger(maxConnections) || maxConnections < 1) {
     throw new InvalidInputError(

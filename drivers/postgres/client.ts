@@ -27,6 +27,7 @@ import {
   InDoubtError,
   isForgotten,
   isLost,
+  isStale,
   isTransient,
   PassedOn,
   uncertain,
@@ -86,7 +87,7 @@ export function postgresClient(
         if (!passes || tries >= MAX_TRIES || !mayRepeat()) throw explained(reason, action, place);
         // A pooler that hands out other servers' connections forgets again and again.
         if (isForgotten(reason) && tries > 1) named = false;
-        await pause(tries);
+        if (!isStale(reason)) await pause(tries);
       }
     }
   }
@@ -148,6 +149,7 @@ async function fateOf(
   fly: Fly,
   connections: Connections,
 ): Promise<"committed" | "aborted" | "unknown"> {
+  if (xid === undefined) return "unknown";
   // Without a number it has written nothing, and nothing can have been lost.
   if (xid === null) return "committed";
   const question = { text: "SELECT txid_status($1::bigint) AS fate", params: [xid] };

@@ -11,14 +11,14 @@ export const DRIVER = "postgres";
 
 /** Marks that a connection was lost while its COMMIT was under way. */
 export class InDoubtError extends Error {
-  /** The transaction's number; null when it wrote nothing. */
-  readonly xid: string | null;
+  /** The transaction's number; null when it wrote nothing, undefined when nobody knows it. */
+  readonly xid: string | null | undefined;
   /** What the transaction came to, if it was committed; null when that was lost with the answer. */
   readonly outcome: { readonly value: unknown } | null;
 
   /** Makes the error; `cause` is what broke the connection. */
   constructor(
-    xid: string | null,
+    xid: string | null | undefined,
     cause: unknown,
     outcome: { readonly value: unknown } | null = null,
   ) {
@@ -63,7 +63,8 @@ const LOST = [
 /** Whether the connection is gone, or could not be made. */
 export function isLost(error: unknown): boolean {
   const code = codeOf(error);
-  if (NETWORK.has(code) || code.startsWith("08")) return true;
+  // 08P01 is a message that the server does not understand: the connection is there.
+  if (NETWORK.has(code) || (code.startsWith("08") && code !== "08P01")) return true;
   // The server goes down or starts up; administrators end connections.
   if (["57P01", "57P02", "57P03", "57P05"].includes(code)) return true;
   const { message } = (error ?? {}) as { message?: unknown };
@@ -76,10 +77,15 @@ export function isForgotten(error: unknown): boolean {
     /prepared statement|cached plan/.test((error as Error).message);
 }
 
+/** A row was not as it was remembered, and the division by zero that says so was made. */
+export function isStale(error: unknown): boolean {
+  return codeOf(error) === "22012";
+}
+
 /** Whether the same transaction may well succeed when it is run again. */
 export function isTransient(error: unknown): boolean {
   // Serialization failure, deadlock, lock timeout, too many connections.
-  return isLost(error) || isForgotten(error) ||
+  return isLost(error) || isForgotten(error) || isStale(error) ||
     ["40001", "40P01", "55P03", "53300"].includes(codeOf(error));
 }
 

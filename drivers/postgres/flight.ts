@@ -72,8 +72,8 @@ export function createFly(options: { readonly names: () => boolean }): Fly {
       : flyOneByOne(client, asks);
 }
 
-/** Whether the client lets query objects write their own messages. */
-function isWired(client: ClientBase): boolean {
+/** Whether the client lets query objects write their own messages, so that a flight is one message. */
+export function isWired(client: ClientBase): boolean {
   const { connection, pipeline } = client as { connection?: Partial<Wire>; pipeline?: unknown };
   return pipeline !== true && typeof connection?.stream?.write === "function" &&
     connection.parsedStatements !== undefined;

@@ -5,7 +5,7 @@
  */
 
 // @ts-types="@types/pg"
-import type { ClientBase, Pool } from "pg";
+import type * as pg from "pg";
 import { InvalidInputError } from "../../src/errors.ts";
 import type { StoreDriver } from "../../src/seams/store.ts";
 import { sqlStore } from "../sql/store.ts";
@@ -17,6 +17,12 @@ import { MIGRATIONS } from "./migrations.gen.ts";
 import { connectionsOf } from "./pool.ts";
 
 export type { StoreDriver } from "../../src/seams/store.ts";
+
+/** A pool of the client `pg`. */
+export type PostgresPool = pg.Pool;
+
+/** A connection of the client `pg`, in a transaction. */
+export type PostgresTransaction = pg.ClientBase;
 
 /** What `postgresStore` may be told. */
 export interface PostgresStoreOptions {
@@ -70,9 +76,9 @@ export interface PostgresStoreOptions {
  * ```
  */
 export function postgresStore(
-  source: string | URL | Pool,
+  source: string | URL | PostgresPool,
   options: PostgresStoreOptions = {},
-): StoreDriver<ClientBase> {
+): StoreDriver<PostgresTransaction> {
   const { maxConnections = 10, preparedStatements = true, notify = true } = options;
   if (!Number.isSafeInteger(maxConnections) || maxConnections < 1) {
     throw new InvalidInputError(

@@ -23,7 +23,7 @@ import {
   type WriteScope,
 } from "../sql/client.ts";
 import { DRIVER, InDoubtError, isForgotten, isLost, isSaid, PassedOn } from "./errors.ts";
-import type { Answer, Ask, Fly } from "./flight.ts";
+import { type Answer, type Ask, type Fly, isWired } from "./flight.ts";
 import { isPool, type Taken } from "./pool.ts";
 
 const BEGIN = ask("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
@@ -63,9 +63,10 @@ export async function runWrite<T>(
   fly: Fly,
   taken: Taken,
   plan: () => Plan<T>,
-  { beforeCommit, repeatable = false }: WriteScope<ClientBase, T>,
+  { beforeCommit, repeatable = false, traceable = false }: WriteScope<ClientBase, T>,
 ): Promise<T> {
   const { client } = taken;
+  const mayLoseAnswer = repeatable || traceable;
   let begun = false;
   let committed = false;
   let xid: string | null = null;
@@ -75,26 +76,30 @@ export async function runWrite<T>(
     const asks = asksIn(flight);
     const isLast = flight.last === true && beforeCommit === undefined;
     // A flight that begins no transaction is one by itself.
-    const alone = !begun && (flight.peek === true || (isLast && repeatable));
+    const alone = !begun && isWired(client) &&
+      (flight.peek === true || (isLast && mayLoseAnswer));
     const before = begun ? [] : alone ? [SETTINGS] : [BEGIN, SETTINGS];
     // Without the transaction's number nobody could say what became of a COMMIT without an answer.
-    const commits = isLast && !alone && (xid !== null || repeatable);
+    const commits = isLast && !alone && (xid !== null || mayLoseAnswer);
     const asksXid = !alone && !commits && xid === null;
     const after = commits ? [COMMIT] : asksXid ? [XID] : [];
     begun ||= !alone;
     const sent = [...before, ...asks, ...after];
-    const answers = await (commits ? commit(sent) : fly(client, sent));
-    committed = commits || (alone && isLast);
+    const ends = commits || (alone && isLast);
+    const answers = await (ends ? end(sent, commits) : fly(client, sent));
+    committed = ends;
     if (asksXid) xid = xidIn(answers);
     return answers.slice(before.length, before.length + asks.length);
   }
 
-  /** Once a COMMIT is on its way, only an answer tells what became of it. */
-  async function commit(asks: readonly Ask[]): Promise<readonly Answer[]> {
+  /** Once the end of the transaction is on its way, only an answer tells what became of it. */
+  async function end(asks: readonly Ask[], commits: boolean): Promise<readonly Answer[]> {
     try {
-      return mustCommit(await fly(client, asks));
+      const answers = await fly(client, asks);
+      return commits ? mustCommit(answers) : answers;
     } catch (error) {
-      throw isLost(error) && !repeatable ? new InDoubtError(xid, error) : error;
+      if (!isLost(error) || repeatable) throw error;
+      throw new InDoubtError(traceable && xid === null ? undefined : xid, error);
     }
   }
 
@@ -106,7 +111,7 @@ export async function runWrite<T>(
       await passingOn(() => beforeCommit(client, result));
       xid ??= xidIn(await fly(client, [XID]));
     }
-    if (begun && !committed) await knowing(result, commit([COMMIT]));
+    if (begun && !committed) await knowing(result, end([COMMIT], true));
     return result;
   } catch (error) {
     if (begun && !committed) await rollBack(fly, taken, error);

@@ -12,13 +12,22 @@
  * @module
  */
 
-// @ts-types="@types/pg"
-import type { ClientBase, Pool } from "pg";
 import { InvalidInputError, MigrationError, StoreError } from "../../src/errors.ts";
 import type { JobHandler, ListenOptions, QueueDriver } from "../../src/seams/queue.ts";
 import type { Job } from "../../src/state/records.ts";
 import type { JobTable, TakenJob } from "../postgres/jobs.ts";
 import { type Alarm, createAlarm } from "./alarm.ts";
+
+/**
+ * What tells a `pg.Pool` from a URL. Its own type is not named here, so that whoever uses another
+ * queue needs neither the client nor its types.
+ */
+export interface PoolLike {
+  /** How many connections it has. */
+  readonly totalCount: number;
+  /** Takes one of them. */
+  connect(): Promise<unknown>;
+}
 
 /** What `postgresQueue` may be told. */
 export interface PostgresQueueOptions {
@@ -67,9 +76,9 @@ const HOLD_MS = 30_000;
  * ```
  */
 export function postgresQueue(
-  source: string | URL | Pool,
+  source: string | URL | PoolLike,
   options: PostgresQueueOptions = {},
-): QueueDriver<ClientBase> {
+): QueueDriver {
   const { batchSize = 10 } = options;
   if (!Number.isSafeInteger(batchSize) || batchSize < 1) {
     throw new InvalidInputError(
@@ -90,9 +99,9 @@ export function postgresQueue(
   return {
     name: "postgres",
     commit: "with-store",
-    async enqueue(jobs: readonly Job[], { tx }: { tx?: ClientBase } = {}): Promise<void> {
+    async enqueue(jobs: readonly Job[], { tx }: { tx?: unknown } = {}): Promise<void> {
       if (jobs.length === 0) return;
-      await (await open()).add(jobs, tx);
+      await (await open()).add(jobs, tx as Parameters<JobTable["add"]>[1]);
       // Inside a transaction nobody can see them yet; its commit sends the word.
       if (tx !== undefined) return;
       for (const { runAt } of jobs) for (const alarm of alarms) alarm.noLaterThan(runAt.getTime());
@@ -149,11 +158,11 @@ async function deliver(
 
 /** Imported when it is needed, so that the other queues need no client of PostgreSQL. */
 async function openTable(
-  source: string | URL | Pool,
+  source: string | URL | PoolLike,
   options: PostgresQueueOptions,
 ): Promise<JobTable> {
   const { openJobTable } = await import("../postgres/jobs.ts");
-  return openJobTable(source, {
+  return openJobTable(source as Parameters<typeof openJobTable>[0], {
     tablePrefix: options.tablePrefix ?? "pawl_",
     schema: options.schema,
     preparedStatements: options.preparedStatements ?? true,

@@ -15,7 +15,7 @@ import {
 } from "../../src/state/claim.ts";
 import type { ExecutionRow } from "../../src/state/records.ts";
 import type { SignalRow } from "../../src/state/signal.ts";
-import { type Plan, together } from "./client.ts";
+import { nothing, type Plan, together } from "./client.ts";
 import type { Lane, LiveState, Pair } from "./locks.ts";
 import type { Sql } from "./sql.ts";
 import type { Move } from "./statements.ts";
@@ -86,13 +86,17 @@ function* writeClaims(
       consumed.push({ ...one.consume, consumedById: one.claimed.execution.id });
     }
   }
+  // Taking over a dead lease leaves the workflow as it is, so that only the other rows are known.
+  const fresh = granted.filter((one) => one.from === "scheduled");
+  const recall = fresh.length === 0 ? null : sql.recall;
   const [version] = yield* together([ // 4
-    version_,
+    recall?.version() ?? nothing(null),
     sql.claimExecutions(granted.map((one) => one.execution)),
     sql.closeExecutions(stopped),
     sql.moveWorkflows(movesOf(asked, granted)),
     sql.consumeSignals(consumed),
   ], { last: true });
+  if (version !== null) recall?.learn(fresh, version);
 }
 
 /** An id that stands twice in a batch finds what its first delivery left behind. */

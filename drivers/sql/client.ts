@@ -63,6 +63,8 @@ export interface WriteScope<Tx, T> {
   readonly beforeCommit?: ((tx: Tx, result: T) => Promise<void>) | undefined;
   /** True when running the plan again is harmless even if it was committed before. */
   readonly repeatable?: boolean | undefined;
+  /** True when whoever asks finds out by himself whether a COMMIT without an answer happened. */
+  readonly traceable?: boolean | undefined;
 }
 
 /**
@@ -107,6 +109,12 @@ export function* rowsOf(statement: Statement): Plan<readonly SqlRow[]> {
 export function* changesOf(statement: Statement): Plan<number> {
   const replies = yield { text: statement.text, runs: [statement.params] };
   return replies[0]?.changes ?? 0;
+}
+
+/** Asks nothing and answers a value. */
+// deno-lint-ignore require-yield -- a plan that asks nothing of the database
+export function* nothing<T>(value: T): Plan<T> {
+  return value;
 }
 
 /** Runs one text once per row of parameters; no row, no statement. */

@@ -10,7 +10,7 @@ import { InvalidInputError } from "../../src/errors.ts";
 import type { MigrateOptions, StoreDriver, WriteOptions } from "../../src/seams/store.ts";
 import type { Job } from "../../src/state/records.ts";
 import * as claims from "./claims.ts";
-import type { Plan, SqlClient, SqlScalar } from "./client.ts";
+import { nothing, type Plan, type SqlClient, type SqlScalar } from "./client.ts";
 import * as commands from "./commands.ts";
 import type { Dialect } from "./dialect.ts";
 import { installedKeyType, migrate, type Migration, type MigrationGround } from "./migrate.ts";
@@ -46,6 +46,8 @@ interface Enqueue<Tx, T> {
   readonly options: WriteOptions<Tx>;
   /** The jobs in a result, in the order of its members. */
   jobs(result: T): readonly (Job | null)[];
+  /** Whether a write whose answer was lost can be found by its token. */
+  readonly traceable?: boolean;
 }
 
 /** Makes a store. */
@@ -103,13 +105,15 @@ function reachOf<Tx>(client: SqlClient<Tx>, ground: MigrationGround): Reach<Tx> 
       return await client.read(() => plan(sql), { tx });
     },
     async write(plan, enqueue) {
+      const { traceable } = enqueue ?? {};
       const { tx, beforeCommit } = enqueue?.options ?? {};
       const sql = known ?? await load(tx);
       if (enqueue === undefined || beforeCommit === undefined) {
-        return await client.write(() => plan(sql), { tx });
+        return await client.write(() => plan(sql), { tx, traceable });
       }
       return await client.write(() => plan(sql), {
         tx,
+        traceable,
         beforeCommit: (inside, result) =>
           beforeCommit(inside, enqueue.jobs(result).filter((job) => job !== null)),
       });
@@ -155,9 +159,11 @@ function writes<Tx>(reach: Reach<Tx>): Pick<StoreDriver<Tx>, Writes> {
     },
     async finish(batch, options) {
       if (batch.length === 0) return [];
-      return await reach.write((sql) => path.finish(sql, batch, options.now), {
+      const how = { now: options.now, own: options.tx === undefined };
+      return await reach.write((sql) => path.finish(sql, batch, how), {
         options,
         jobs: (all) => all.map((one) => one.kind === "done" ? one.job : null),
+        traceable: true,
       });
     },
     command: (id, command, options) =>
@@ -242,9 +248,4 @@ function sought<T>(
 ): Plan<T> {
   const known = sql.idIn(id);
   return known === null ? nothing(otherwise) : query(known);
-}
-
-// deno-lint-ignore require-yield -- a plan that asks nothing of the database
-function* nothing<T>(value: T): Plan<T> {
-  return value;
 }

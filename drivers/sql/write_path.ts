@@ -20,7 +20,7 @@ import { jobOf, newWorkflowRow } from "../../src/state/creation.ts";
 import { type Finished, type FinishResult, settleFinish } from "../../src/state/finish.ts";
 import type { ExecutionRow, NewExecution, NewWorkflow } from "../../src/state/records.ts";
 import { newExecutionRow } from "../../src/state/transitions.ts";
-import { type Plan, together } from "./client.ts";
+import { nothing, type Plan, together } from "./client.ts";
 import type { CheckpointValues } from "./dialect.ts";
 import type { Pair } from "./locks.ts";
 import type { Recalled } from "./recall.ts";
@@ -167,11 +167,6 @@ function* writeEnds(
 function heldNext(result: FinishResult): Pair[] {
   if (result.kind !== "done" || result.next === null || result.next.token === null) return [];
   return [{ workflow: result.workflow, execution: result.next }];
-}
-
-// deno-lint-ignore require-yield -- a plan that asks nothing of the database
-function* nothing<T>(value: T): Plan<T> {
-  return value;
 }
 
 /** What comes after an execution, and whether the signal is there that it waits for. */

@@ -15,6 +15,7 @@ import { fileURLToPath } from "node:url";
 import { systemIo } from "./io.ts";
 import { run } from "./run.ts";
 
+export type { Address, DatabaseKind } from "./database.ts";
 export type { Io, StopSignal } from "./io.ts";
 export { systemIo } from "./io.ts";
 export { run } from "./run.ts";

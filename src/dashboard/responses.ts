@@ -5,19 +5,21 @@
  */
 
 /** Nothing inline, nothing from elsewhere, nobody may frame it. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+function policy(style: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src ${style}`,
+    "img-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
 
 const COMMON: Readonly<Record<string, string>> = {
-  "content-security-policy": POLICY,
+  "content-security-policy": policy("'self'"),
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
   // Not `no-referrer`: with that a browser would hide the origin of a form, too.
@@ -44,10 +46,11 @@ export function respond(
 /** A page. */
 export function pageResponse(
   text: string,
-  { status = 200, cookie = null, headers = {} }: {
+  { status = 200, cookie = null, styleHash = null }: {
     readonly status?: number;
     readonly cookie?: string | null;
-    readonly headers?: Readonly<Record<string, string>>;
+    /** The hash of the only style sheet that stands in the page itself. */
+    readonly styleHash?: string | null;
   } = {},
 ): Response {
   return respond(text, {
@@ -55,7 +58,7 @@ export function pageResponse(
     headers: {
       "content-type": "text/html; charset=utf-8",
       ...(cookie === null ? {} : { "set-cookie": cookie }),
-      ...headers,
+      ...(styleHash === null ? {} : { "content-security-policy": policy(`'sha256-${styleHash}'`) }),
     },
   });
 }

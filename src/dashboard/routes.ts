@@ -16,22 +16,17 @@ export type Route =
   | { readonly kind: "page"; readonly view: ViewRoute }
   | { readonly kind: "live"; readonly view: ViewRoute }
   | { readonly kind: "json"; readonly view: ViewRoute }
-  | { readonly kind: "act"; readonly id: string }
   | { readonly kind: "bulk" }
   | { readonly kind: "asset"; readonly name: string }
   /** The mount path without the slash that relative addresses need. */
   | { readonly kind: "slash"; readonly to: string };
 
-/** The methods that each kind of route answers; HEAD goes wherever GET goes. */
-export const METHODS: Readonly<Record<Route["kind"], readonly string[]>> = {
-  page: ["GET"],
-  live: ["GET"],
-  json: ["GET"],
-  act: ["POST"],
-  bulk: ["GET", "POST"],
-  asset: ["GET"],
-  slash: ["GET"],
-};
+/** The methods that a route answers: a workflow's page and the one of many also take forms. */
+export function methodsOf(route: Route): readonly string[] {
+  const takesForms = route.kind === "bulk" ||
+    (route.kind === "page" && route.view.kind === "workflow");
+  return takesForms ? ["GET", "HEAD", "POST"] : ["GET", "HEAD"];
+}
 
 /** The route of a path, or null when there is none. */
 export function routeOf(pathname: string, basePath: string | null): Route | null {
@@ -73,10 +68,6 @@ function known(segments: readonly string[]): Route | null {
     return { kind: "asset", name: second };
   }
   if (first === "bulk" && second === undefined) return { kind: "bulk" };
-  if (first === "workflows" && second !== undefined && third === "act") {
-    const id = idOf(second);
-    return id === null ? null : { kind: "act", id };
-  }
   const view = third === undefined && first === "workflows" ? viewOf(first, second) : null;
   return view === null ? null : { kind: "page", view };
 }

@@ -18,7 +18,12 @@ export interface Trouble {
   readonly body: Html;
 }
 
-function trouble(status: number, title: string, body: Html, tone: "bad" | "warn" = "warn"): Trouble {
+function trouble(
+  status: number,
+  title: string,
+  body: Html,
+  tone: "bad" | "warn" = "warn",
+): Trouble {
   return { status, title, body: messagePage(title, { tone, body }) };
 }
 
@@ -27,12 +32,14 @@ export function strangerTrouble(why: string): Trouble {
   return trouble(
     403,
     "This dashboard answers its own machine only",
-    html`<p>The request was refused because ${why}.</p>
+    html`
+      <p>The request was refused because ${why}.</p>
       <p>To open it to others, say who may see it. <code>authorize</code> is asked for every
-      request:</p>
+            request:</p>
       <pre>dashboard(engine, {
-  authorize: (request) =&gt; isOperator(request), // true, false, or a Response
-});</pre>`,
+        authorize: (request) =&gt; isOperator(request), // true, false, or a Response
+      });</pre>
+    `,
   );
 }
 
@@ -108,8 +115,11 @@ export function errorTrouble(error: Error, show: (text: string) => string): Trou
     return trouble(
       503,
       "The database is not ready",
-      html`<p>${show(error.message)}</p><p><code>await engine.migrate()</code> or
-        <code>pawl migrate</code> makes and updates the tables.</p>`,
+      html`
+        <p>${show(error.message)}</p>
+        <p><code>await engine.migrate()</code> or
+                <code>pawl migrate</code> makes and updates the tables.</p>
+      `,
       "bad",
     );
   }
@@ -117,8 +127,11 @@ export function errorTrouble(error: Error, show: (text: string) => string): Trou
     return trouble(
       503,
       "The database does not answer",
-      html`<p>${show(error.message)}</p><p>The workers go on by themselves once it is back. This page
-        can be loaded again at any time.</p>`,
+      html`
+        <p>${show(error.message)}</p>
+        <p>The workers go on by themselves once it is back. This page
+                can be loaded again at any time.</p>
+      `,
       "bad",
     );
   }

@@ -8,6 +8,7 @@
 import { nextOf } from "../define/definition.ts";
 import { CursorError } from "../errors.ts";
 import type { Claimed } from "../state/claim.ts";
+import { sameTextOf } from "../state/codec.ts";
 import { decide, type Handling, type Ruling, type StepResult, verdictOf } from "../state/decide.ts";
 import type { Finished, FinishResult, Verdict } from "../state/finish.ts";
 import { mergeMetadata } from "../state/metadata.ts";
@@ -107,6 +108,7 @@ export async function settle(
   const ruling = decide(result, {
     execution,
     cursor: scope.cursor,
+    isSameCursor: sameTextOf(core.codec),
     resumable: step.resumable,
     maxUnchanged: scope.cursorless ? null : core.settings.maxUnchangedContinuations,
     maxRecoveries: core.settings.maxRecoveries,
@@ -182,7 +184,7 @@ export async function afterwards(
       ...(scope.step.resumable ? { resumable: true } : {}),
     });
   }
-  await announce(core, [result.job]);
+  if (result.job !== null) await announce(core, [result.job]);
   const goesOn = next !== null && next.state === "in_progress";
   return {
     error: null,

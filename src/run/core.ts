@@ -7,6 +7,7 @@
 import type { Logger } from "../define/context.ts";
 import type { WorkflowDefinition } from "../define/definition.ts";
 import type { EventBus } from "../observe/events.ts";
+import type { Redactor } from "../observe/redact.ts";
 import type { Tracing } from "../observe/tracing.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { QueueDriver } from "../seams/queue.ts";
@@ -86,6 +87,8 @@ export interface Core {
   readonly settings: Settings;
   /** Everything that happens. */
   readonly events: EventBus;
+  /** Masks what nobody is meant to read; null when nothing is masked. */
+  readonly redactor: Redactor | null;
   /** Spans of an OpenTelemetry tracer; null when nobody traces. */
   readonly tracing: Tracing | null;
   /** The injected logger, made safe. */

@@ -8,7 +8,7 @@ import type { Logger } from "../define/context.ts";
 import type { WorkflowDefinition } from "../define/definition.ts";
 import { StepConfigurationError, StoreError } from "../errors.ts";
 import { createEventBus } from "../observe/events.ts";
-import { silentLogger, taggedLogger } from "../observe/logging.ts";
+import { maskedLogger, silentLogger, taggedLogger } from "../observe/logging.ts";
 import { createTracing } from "../observe/tracing.ts";
 import { systemClock } from "../seams/clock.ts";
 import type { QueueDriver } from "../seams/queue.ts";
@@ -17,7 +17,7 @@ import { toError } from "../state/stored_error.ts";
 import { writeOptions } from "./announce.ts";
 import type { Core, ReportContext, ReportError } from "./core.ts";
 import { createHoldings } from "./holdings.ts";
-import { type EngineOptions, settingsOf } from "./options.ts";
+import { type EngineOptions, redactorOf, settingsOf } from "./options.ts";
 import { batched } from "./settle.ts";
 
 /** How many writes travel together at the most: a statement has a limit of parameters. */
@@ -28,11 +28,15 @@ export function createCore(options: EngineOptions & { readonly queue: QueueDrive
   const settings = settingsOf(options);
   const { store, queue } = options;
   const clock = options.clock ?? systemClock;
+  const redactor = redactorOf(options);
   const log = taggedLogger(
-    complainingLogger(options.logger ?? silentLogger, (error, context) => report(error, context)),
-    {},
+    maskedLogger(
+      complainingLogger(options.logger ?? silentLogger, (error, context) => report(error, context)),
+      redactor,
+    ),
+    () => ({}),
   );
-  const report: ReportError = safeReporter(options.reportError ?? (() => {}), log);
+  const report = safeReporter(options.reportError ?? (() => {}), log, redactor);
   const now = (): Date => new Date(clock.now());
   const renew: Parameters<typeof createHoldings>[0]["renew"] = (batch) =>
     store.checkpoint(batch, { now: now(), leaseMs: settings.leaseMs });
@@ -47,6 +51,7 @@ export function createCore(options: EngineOptions & { readonly queue: QueueDrive
     events: createEventBus((error, name) => {
       log.error(`A listener of "${name}" events threw; it is not reported again`, { error });
     }),
+    redactor,
     tracing: createTracing(options.tracer),
     log,
     report,
@@ -126,10 +131,14 @@ function contextIn(tags: Record<string, unknown>): ReportContext {
 }
 
 /** A reporter that breaks must not break a step. */
-function safeReporter(report: ReportError, log: Core["log"]): ReportError {
+function safeReporter(
+  report: ReportError,
+  log: Core["log"],
+  redactor: Core["redactor"],
+): ReportError {
   return async (error, context) => {
     try {
-      await report(error, context);
+      await report(error, (redactor?.value(context) ?? context) as ReportContext);
     } catch (thrown) {
       log.error("The error reporter threw", { error: thrown, reported: error });
     }

@@ -9,6 +9,7 @@ import type { WorkflowDefinition } from "../define/definition.ts";
 import { InvalidInputError, WorkflowNotDefinedError } from "../errors.ts";
 import type { Events } from "../observe/events.ts";
 import type { Gauges } from "../observe/gauges.ts";
+import { maskedLogger } from "../observe/logging.ts";
 import type { QueueDriver } from "../seams/queue.ts";
 import type { Count, MigrateOptions, MigrationReport, PresenceSql } from "../seams/store.ts";
 import type { Job } from "../state/records.ts";
@@ -137,7 +138,10 @@ export function buildEngine(options: EngineOptions & { readonly queue: QueueDriv
     presenceSql: (definition, how) => presenceSql(core, definition, how),
     work,
     handle: (executionId, how) =>
-      runJobs(core, [{ executionId }], { ...how, mayContinue: () => false }),
+      runJobs(core, [{ executionId }], {
+        ...(how?.logger === undefined ? {} : { logger: maskedLogger(how.logger, core.redactor) }),
+        mayContinue: () => false,
+      }),
     housekeep: (how) => housekeep(core, how),
     cycle: () => cycle(core),
     async close() {

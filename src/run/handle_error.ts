@@ -14,6 +14,7 @@ import { durationMs } from "../define/durations.ts";
 import { resolvePolicy } from "../define/policy.ts";
 import { ExceptionHandlerError, StepConfigurationError, StepTimeoutError } from "../errors.ts";
 import type { FlowRequest, Handling } from "../state/decide.ts";
+import { sameTextOf } from "../state/codec.ts";
 import { hasProgressed } from "../state/ruling.ts";
 import { storedError, toError } from "../state/stored_error.ts";
 import { createFlow, isFlowSignal } from "./flow.ts";
@@ -57,7 +58,9 @@ export async function handleError(
 /** The wait before a reattempt, if there will be one; the count starts again after the cursor moved. */
 function waitOf(policy: Policy, cap: number | null, scope: StepScope): number {
   if (policy.action !== "reattempt" || policy.wait === null) return 0;
-  const count = (hasProgressed(scope) ? 0 : scope.execution.failures) + 1;
+  const { core, execution, cursor } = scope;
+  const moved = hasProgressed({ execution, cursor, isSameCursor: sameTextOf(core.codec) });
+  const count = (moved ? 0 : execution.failures) + 1;
   if (cap !== null && count > cap) return 0;
   return durationMs(policy.wait(count), "the wait of an exception policy");
 }

@@ -27,8 +27,8 @@ export interface Held {
   stop(reason: Error): void;
   /** Takes note of an answer of the store to a sign of life. */
   heard(answer: CheckpointAnswer): void;
-  /** Resolves when nobody waits for the body any more: its worker's grace period is over. */
-  readonly abandoned: Promise<void>;
+  /** Calls back when nobody waits for the body any more: its worker's grace period is over. */
+  whenAbandoned(tell: () => void): void;
   /** Lets go: no more heartbeats. */
   release(): void;
 }
@@ -228,14 +228,21 @@ export function createHoldings(options: HoldingsOptions): Holdings {
 function createHeld(
   { executionId, token }: NewHolding,
 ): Omit<Held, "heard" | "release"> & { abandon(): void } {
-  const abandonment = Promise.withResolvers<void>();
+  let abandoned = false;
+  let tellAbandoned: (() => void) | null = null;
   let controller: AbortController | null = null;
   let stopReason: Error | null = null;
   return {
     executionId,
     token,
-    abandoned: abandonment.promise,
-    abandon: abandonment.resolve,
+    whenAbandoned(tell) {
+      tellAbandoned = tell;
+      if (abandoned) tell();
+    },
+    abandon() {
+      abandoned = true;
+      tellAbandoned?.();
+    },
     get signal() {
       controller ??= new AbortController();
       if (stopReason !== null && !controller.signal.aborted) controller.abort(stopReason);

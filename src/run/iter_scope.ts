@@ -19,7 +19,7 @@ import {
 import type { Checkpoint, CheckpointAnswer } from "../state/checkpoint.ts";
 import { encodeCursor } from "../state/codec.ts";
 import { metadataOf } from "../state/metadata.ts";
-import { elapsedMs } from "./core.ts";
+import { type Core, elapsedMs } from "./core.ts";
 import { type Flow, isFlowSignal } from "./flow.ts";
 import { persist } from "./persist.ts";
 import { idsOf, type StepScope } from "./step_scope.ts";
@@ -203,8 +203,13 @@ function tell(scope: StepScope, name: string, detail: Record<string, unknown>): 
     durationMs: ranMs,
     resumable: true,
     event: name,
-    detail: { ...detail, ...chain },
+    detail: shown(core, { ...detail, ...chain }),
   });
+}
+
+/** A cursor is data of the application: what nobody is meant to read is masked in it. */
+function shown({ redactor }: Core, detail: Record<string, unknown>): Record<string, unknown> {
+  return redactor === null ? detail : redactor.value(detail) as Record<string, unknown>;
 }
 
 /** Progress is heard of once it is stored, with the cursor that is stored by then. */

@@ -9,6 +9,7 @@ import type { WorkflowDefinition } from "../define/definition.ts";
 import { type Duration, durationMs } from "../define/durations.ts";
 import { optionsObject } from "../define/options.ts";
 import { StepConfigurationError } from "../errors.ts";
+import { createRedactor, type Redactor } from "../observe/redact.ts";
 import type { Tracer } from "../observe/tracing.ts";
 import type { Clock } from "../seams/clock.ts";
 import type { QueueDriver } from "../seams/queue.ts";
@@ -75,6 +76,12 @@ export interface EngineOptions<Tx = unknown> {
   readonly housekeeping?: HousekeepingOptions | false;
   /** `{ cycle }`: enqueue only what is due within a cycle and leave the rest to `engine.cycle()`. */
   readonly scheduling?: "forward" | { readonly cycle: Duration };
+  /**
+   * Names of fields whose values are masked in log lines, in the details of events and in the context
+   * of error reports, beside those that then always are (`password`, `token` and the like); default:
+   * nothing is masked.
+   */
+  readonly redact?: readonly string[];
   /** An OpenTelemetry tracer; default: that of the global API, where one is registered. */
   readonly tracer?: Tracer;
 }
@@ -97,6 +104,7 @@ const KEYS = [
   "resumeDelay",
   "housekeeping",
   "scheduling",
+  "redact",
   "tracer",
 ] as const;
 
@@ -170,6 +178,14 @@ export function settingsOf(options: EngineOptions): Settings {
       ),
     cycleMs: cycleOf(options.scheduling ?? "forward"),
   };
+}
+
+/** The redactor that the options ask for; null when nothing is masked. */
+export function redactorOf({ redact }: Pick<EngineOptions, "redact">): Redactor | null {
+  if (redact === undefined) return null;
+  const isName = (one: unknown): boolean => typeof one === "string" && one.trim() !== "";
+  if (Array.isArray(redact) && redact.every(isName)) return createRedactor(redact);
+  throw new StepConfigurationError("Cannot redact these: pass a list of the names of fields");
 }
 
 /** A finite number above zero. */

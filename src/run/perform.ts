@@ -141,11 +141,13 @@ function orAbandoned<Result>(
   { held, log }: StepScope,
   running: Promise<Result>,
 ): Promise<Result | typeof SHUT_DOWN> {
-  const abandoned = held.abandoned.then(() => {
-    log.warn("The body did not end within the grace period; its execution is handed back");
-    return SHUT_DOWN;
+  return new Promise((resolve, reject) => {
+    held.whenAbandoned(() => {
+      log.warn("The body did not end within the grace period; its execution is handed back");
+      resolve(SHUT_DOWN);
+    });
+    running.then(resolve, reject);
   });
-  return Promise.race([running, abandoned]);
 }
 
 /** Takes care of an execution whose worker died or whose job was lost. */
@@ -190,11 +192,13 @@ async function performInTransaction(
   ready: Ready,
   options: PerformOptions,
 ): Promise<Performed> {
-  const abandoned = scope.held.abandoned.then((): Performed => {
-    scope.log.warn("The body did not end within the grace period; its transaction stays open");
-    return { error: null, execution: null, next: null };
+  return await new Promise((resolve, reject) => {
+    scope.held.whenAbandoned(() => {
+      scope.log.warn("The body did not end within the grace period; its transaction stays open");
+      resolve({ error: null, execution: null, next: null });
+    });
+    runTransaction(scope, ready, options).then(resolve, reject);
   });
-  return await Promise.race([runTransaction(scope, ready, options), abandoned]);
 }
 
 /**

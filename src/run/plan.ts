@@ -57,7 +57,7 @@ async function askWait(
     hero: loaded,
     input: decodeColumn(core.codec, "input", workflow.input),
     workflow: workflowRecord(workflow, core.codec),
-    log: taggedLogger(core.log, workflowTags(workflow)),
+    log: taggedLogger(core.log, () => workflowTags(workflow)),
   });
 }
 
@@ -93,7 +93,7 @@ function plan(
   // A reattempt of a step that has its event already does not wait for another one.
   const waits = step.waitFor !== null && metadataOf(how.metadata).event === undefined;
   const limit = waits && step.timeoutMs !== null ? scheduledFor.getTime() + step.timeoutMs : null;
-  const options = jobOptionsOf(step, base);
+  const { queue, priority } = jobOptionsOf(step, base);
   return {
     stepName: step.name,
     scheduledFor,
@@ -105,13 +105,18 @@ function plan(
     waitingFor: waits ? step.waitFor : null,
     waitUntil: limit === null ? null : new Date(limit),
     metadata: how.metadata,
-    queue: options.queue ?? DEFAULT_QUEUE,
-    priority: options.priority ?? 0,
+    queue: queue ?? DEFAULT_QUEUE,
+    priority: priority ?? 0,
     hold: null,
   };
 }
 
+const NONE: JobOptions = Object.freeze({});
+
 function jobOptionsOf(step: StepDefinition, base: PlanBase): JobOptions {
-  const own = metadataOf(base.workflow.jobOptions) as JobOptions;
+  const { jobOptions } = base.workflow;
+  // Most workflows have none of their own, and most steps none at all.
+  if (jobOptions === null && step.jobOptions === null) return base.definition.jobOptions ?? NONE;
+  const own = metadataOf(jobOptions) as JobOptions;
   return mergeJobOptions(base.definition.jobOptions, own, step.jobOptions);
 }

@@ -14,7 +14,12 @@ import type {
 import type { StepDefinition, WorkflowDefinition } from "../define/definition.ts";
 import { executionTags, taggedLogger, workflowTags } from "../observe/logging.ts";
 import { metadataOf } from "../state/metadata.ts";
-import type { ExecutionRow, WorkflowRow } from "../state/records.ts";
+import type {
+  ExecutionRecord,
+  ExecutionRow,
+  WorkflowRecord,
+  WorkflowRow,
+} from "../state/records.ts";
 import type { Core, ReportContext } from "./core.ts";
 import type { Flow } from "./flow.ts";
 import type { Held } from "./holdings.ts";
@@ -56,7 +61,7 @@ export interface StepScope {
 
 /** The logger of an execution. */
 export function scopeLogger(log: Logger, workflow: WorkflowRow, execution: ExecutionRow): Logger {
-  return taggedLogger(log, { ...workflowTags(workflow), ...executionTags(execution) });
+  return taggedLogger(log, () => ({ ...workflowTags(workflow), ...executionTags(execution) }));
 }
 
 /** The ids that events and reports carry. */
@@ -85,14 +90,20 @@ export function reportContext(
   };
 }
 
-/** The context of conditions: no flow functions. */
+/** The context of conditions: no flow functions. The records are made for whoever looks at them. */
 export function conditionContext(scope: StepScope, hero: unknown): ConditionContext {
   const { core, workflow, execution, held } = scope;
+  let ofWorkflow: WorkflowRecord | null = null;
+  let ofExecution: ExecutionRecord | null = null;
   return {
     hero,
     input: decodeColumn(core.codec, "input", workflow.input),
-    workflow: workflowRecord(workflow, core.codec),
-    execution: executionRecord(execution, core.codec),
+    get workflow() {
+      return ofWorkflow ??= workflowRecord(workflow, core.codec);
+    },
+    get execution() {
+      return ofExecution ??= executionRecord(execution, core.codec);
+    },
     attempt: execution.attempt,
     previousError: previousErrorOf(execution),
     get signal() {
@@ -108,10 +119,25 @@ export function stepContext(
   flow: Flow,
   parts: Record<string, unknown>,
 ): StepContext {
-  const context = { ...flow.functions, ...parts };
-  return Object.defineProperties(context, Object.getOwnPropertyDescriptors(conditions)) as
-    & typeof context
-    & StepContext;
+  const { hero, input, attempt, previousError, log } = conditions;
+  return {
+    ...flow.functions,
+    ...parts,
+    hero,
+    input,
+    get workflow() {
+      return conditions.workflow;
+    },
+    get execution() {
+      return conditions.execution;
+    },
+    attempt,
+    previousError,
+    get signal() {
+      return conditions.signal;
+    },
+    log,
+  };
 }
 
 /** The event in an execution's metadata, or null. */
@@ -128,6 +154,7 @@ export function eventOf(core: Core, execution: ExecutionRow): SignalEvent | null
 }
 
 function previousErrorOf(execution: ExecutionRow): PreviousError | null {
+  if (execution.metadata === null) return null;
   const stored = metadataOf(execution.metadata).previousError;
   return stored === undefined ? null : stored as PreviousError;
 }

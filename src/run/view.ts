@@ -60,6 +60,18 @@ function givenMetadata(text: string | null, codec: Codec): Record<string, unknow
   }
 }
 
+/** What the engine noted of an execution, the last cursor opened where it is sealed. */
+function keptMetadata(text: string | null, codec: Codec): Record<string, unknown> {
+  const metadata = metadataOf(text);
+  const { lastCursor } = metadata as { lastCursor?: { $pawl?: unknown } | null };
+  if (lastCursor?.$pawl !== "sealed") return metadata;
+  try {
+    return { ...metadata, lastCursor: codec.decode(JSON.stringify(lastCursor)) };
+  } catch {
+    return metadata;
+  }
+}
+
 /** The record of an execution; an unreadable cursor is only an error for who reads it. */
 export function executionRecord(row: ExecutionRow, codec: Codec): ExecutionRecord {
   let cursor: { value: unknown } | null = null;
@@ -88,7 +100,7 @@ export function executionRecord(row: ExecutionRow, codec: Codec): ExecutionRecor
     errorClass: row.errorClass,
     errorMessage: row.errorMessage,
     errorStack: row.errorStack,
-    metadata: Object.freeze(metadataOf(row.metadata)),
+    metadata: Object.freeze(keptMetadata(row.metadata, codec)),
     queue: row.queue,
     priority: row.priority,
     worker: row.worker,

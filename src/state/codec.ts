@@ -16,6 +16,7 @@
  */
 
 import { CursorError, CursorTooLargeError } from "../errors.ts";
+import { isSameJson } from "./metadata.ts";
 import { toError } from "./stored_error.ts";
 import { temporalFrom, temporalText, temporalType } from "./temporal.ts";
 
@@ -25,6 +26,28 @@ export interface Codec {
   encode(value: unknown): string;
   /** Reads what `encode` wrote. */
   decode(text: string): unknown;
+  /**
+   * Whether two texts say the same, where the same value may be written in several ways; absent:
+   * they are compared as JSON.
+   */
+  isSame?(one: string, other: string): boolean;
+}
+
+/** Whether two stored texts, or none, say the same. */
+export type SameText = (one: string | null, other: string | null) => boolean;
+
+/** How texts of a codec are compared; one that cannot be read is the same only as itself. */
+export function sameTextOf(codec: Codec): SameText {
+  if (codec.isSame === undefined) return isSameJson;
+  return (one, other) => {
+    if (one === other) return true;
+    if (one === null || other === null) return false;
+    try {
+      return codec.isSame?.(one, other) ?? false;
+    } catch {
+      return false;
+    }
+  };
 }
 
 /** How large a cursor may be when the engine does not say otherwise. */
@@ -281,6 +304,8 @@ function readTagged(value: Record<string, unknown>, path: (string | number)[]): 
       case "object":
         // fromEntries defines, it does not assign: `__proto__` becomes a key like any other.
         return Object.fromEntries(readList(v as unknown[], path) as [string, unknown][]);
+      case "sealed":
+        throw new TypeError("it is encrypted; give the engine the encryptedCodec() that wrote it");
       default:
         return temporalFrom(type, v);
     }

@@ -17,9 +17,16 @@ export function metadataOf(text: string | null): Record<string, unknown> {
 
 /** The text of a metadata column with some keys written and all others kept. */
 export function mergeMetadata(text: string | null, keys: Record<string, unknown>): string | null {
+  // Most steps have no metadata and add none.
+  if (text === null && isEmpty(keys)) return null;
   const merged = { ...metadataOf(text), ...keys };
   for (const key of Object.keys(merged)) if (merged[key] === undefined) delete merged[key];
   return Object.keys(merged).length === 0 ? null : JSON.stringify(merged);
+}
+
+function isEmpty(keys: Record<string, unknown>): boolean {
+  for (const key in keys) if (keys[key] !== undefined) return false;
+  return true;
 }
 
 /**

@@ -35,9 +35,9 @@ export function ruleOnRecovery(
 }
 
 /** How many workers have died over this step in a row; a cursor that moved since starts it again. */
-function recoveriesBefore({ execution, cursor }: Situation): number {
+function recoveriesBefore({ execution, cursor, isSameCursor = isSameJson }: Situation): number {
   const { recoveries, recoveredFrom } = metadataOf(execution.metadata);
-  const stayed = isSameJson(cursor, typeof recoveredFrom === "string" ? recoveredFrom : null);
+  const stayed = isSameCursor(cursor, typeof recoveredFrom === "string" ? recoveredFrom : null);
   return typeof recoveries === "number" && stayed ? recoveries : 0;
 }
 

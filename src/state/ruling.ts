@@ -5,6 +5,7 @@
  */
 
 import type { Policy } from "../define/definition.ts";
+import type { SameText } from "./codec.ts";
 import { isSameJson, mergeMetadata, metadataOf } from "./metadata.ts";
 import type { ExecutionRow, StoredError } from "./records.ts";
 import type { Closing } from "./transitions.ts";
@@ -58,6 +59,8 @@ export interface Situation {
   readonly execution: ExecutionRow;
   /** The cursor as it was last stored. */
   readonly cursor: string | null;
+  /** How texts of cursors are compared; absent: as JSON. */
+  readonly isSameCursor?: SameText | undefined;
   /** Whether the step has a cursor. */
   readonly resumable: boolean;
   /** How many continuations in a row may leave the cursor where it was; null: any number. */
@@ -144,7 +147,10 @@ export function again({ execution, cursor, resumable }: Situation, how: AgainOpt
 
 /** Whether the cursor moved in this execution: then the count of failures starts again. */
 export function hasProgressed(
-  { execution, cursor }: Pick<Situation, "execution" | "cursor">,
+  { execution, cursor, isSameCursor = isSameJson }: Pick<
+    Situation,
+    "execution" | "cursor" | "isSameCursor"
+  >,
 ): boolean {
-  return !isSameJson(cursor, execution.cursor);
+  return !isSameCursor(cursor, execution.cursor);
 }

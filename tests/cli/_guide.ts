@@ -43,21 +43,25 @@ export function actsOf(text: string): Act[] {
 /** Types the acts into one shell, in a folder with the shop of the guide; answers what was printed. */
 export async function typeAll(acts: readonly Act[], database: string): Promise<string[]> {
   const folder = await Deno.makeTempDir({ prefix: "pawl_guide_" });
-  const shop = join(folder, "shop");
+  const shop = join(folder, "operations");
   await Deno.mkdir(shop);
   for (const name of ["payments.ts", "start.ts"]) {
     const text = await Deno.readTextFile(new URL(`examples/operations/${name}`, ROOT));
     await Deno.writeTextFile(join(shop, name), withRealImports(text));
   }
   const main = fileURLToPath(new URL("src/cli/main.ts", ROOT));
+  const config = fileURLToPath(new URL("deno.json", ROOT));
   const deno = Deno.execPath();
   const script = [
-    `deno() { "${deno}" "$@"; }`,
+    // The shop has no deno.json of its own, which would name the clients of databases.
+    `deno() { "${deno}" run --config "${config}" "${"$"}{@:2}"; }`,
     `trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT`,
     ...acts.flatMap(({ typed }, at) => [
       `echo "@@@ ${at}"`,
       typed.replace(/^alias pawl=.*$/m, `pawl() { "${deno}" run -A --no-check "${main}" "$@"; }`)
+        .replace(/^cd examples\/operations$/m, "")
         .replace(/^export PAWL_DATABASE=.*$/m, `export PAWL_DATABASE='${database}'`)
+        .replace("/tmp/shop.db*", "")
         // A job of a shell function is the shell's, and a signal would end that.
         .replace(/^pawl worker (.*) &$/m, `"${deno}" run -A --no-check "${main}" worker $1 &`),
     ]),
@@ -87,7 +91,7 @@ function withRealImports(text: string): string {
   );
 }
 
-/** What is the same every time: without times, durations and the scale of drawings. */
+/** What is the same every time: without times, durations, places in files and scales. */
 export function timeless(text: string): string {
   return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>")
     .replace(/\d+(?:\.\d+)? (?:ms|s|min|h|d)\b(?: \d+ (?:s|min|h)\b)?/g, "<duration>")
@@ -95,6 +99,7 @@ export function timeless(text: string): string {
     .replace(/(?<=^ {2}\S {2}.*)[░█][░█ ]*/gm, "█")
     .replace(/Applied [\w, ]+/, "Applied <migrations>")
     .replace(/execution \d+/g, "execution <id>")
+    .replace(/:\d+:\d+\)/g, ")").replace(/\d+ more frames/, "more frames")
     .replace(/ +/g, " ").trimEnd();
 }
 

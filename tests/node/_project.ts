@@ -10,14 +10,14 @@ import { installTools, NODE_24, npm, type Outcome, runProgram, type Runtime } fr
 export interface Project {
   /** Its folder. */
   readonly folder: string;
-  /** The package in there. */
-  readonly package: string;
+  /** The package, as npm would fetch it. */
+  readonly tarball: string;
   /** Where the program of a runtime is. */
   programOf(runtime: Runtime): string;
   /** Runs a file with a runtime, or its tests. */
   run(runtime: Runtime, args: readonly string[], env?: Record<string, string>): Promise<Outcome>;
-  /** Runs a compiler. */
-  compile(compiler: string, args: readonly string[]): Promise<Outcome>;
+  /** Runs a compiler, with the types of Node, in the project or in another folder. */
+  compile(compiler: string, args: readonly string[], where?: string): Promise<Outcome>;
   /** Runs the program that the package brings, with a runtime. */
   pawl(runtime: Runtime, args: readonly string[]): Promise<Outcome>;
   /** Removes it. */
@@ -31,12 +31,10 @@ const FILES = ["conformance.mjs", "engine.mjs", "_stores.mjs", "_worker.mjs", "e
 export async function makeProject(): Promise<Project> {
   const tools = await installTools();
   const folder = await Deno.makeTempDir({ dir: tools, prefix: "project_" });
+  let tarball: string;
   try {
-    const tarball = await packPackage({ out: folder });
-    const dependencies = { "@pawl/pawl": `file:${tarball}` };
-    const text = JSON.stringify({ private: true, type: "module", dependencies });
-    await Deno.writeTextFile(join(folder, "package.json"), text);
-    await npm(folder, ["install", "--offline"]);
+    tarball = await packPackage({ out: folder });
+    await installIn(folder, tarball);
     for (const file of FILES) await Deno.copyFile(new URL(file, HERE), join(folder, file));
   } catch (error) {
     await Deno.remove(folder, { recursive: true });
@@ -46,14 +44,18 @@ export async function makeProject(): Promise<Project> {
     join(tools, "node_modules", folder, "bin", program);
   return {
     folder,
-    package: join(folder, "node_modules/@pawl/pawl"),
+    tarball,
     programOf,
     run: (runtime, args, env = {}) =>
       runProgram(programOf(runtime), { args: [...args], cwd: folder, env }),
-    compile: (compiler, args) =>
+    compile: (compiler, args, where = folder) =>
       runProgram(programOf(NODE_24), {
-        args: [join(tools, "node_modules", compiler, "bin/tsc"), ...args],
-        cwd: folder,
+        args: [
+          join(tools, "node_modules", compiler, "bin/tsc"),
+          ...["--typeRoots", join(tools, "node_modules/@types"), "--types", "node"],
+          ...args,
+        ],
+        cwd: where,
       }),
     pawl: (runtime, args) =>
       runProgram(join(folder, "node_modules/.bin/pawl"), {
@@ -63,4 +65,12 @@ export async function makeProject(): Promise<Project> {
       }),
     remove: () => Deno.remove(folder, { recursive: true }),
   };
+}
+
+/** Installs the package, and nothing else, into a folder; it needs nothing from the network. */
+export async function installIn(folder: string, tarball: string): Promise<void> {
+  const dependencies = { "@pawl/pawl": `file:${tarball}` };
+  const text = JSON.stringify({ private: true, type: "module", dependencies });
+  await Deno.writeTextFile(join(folder, "package.json"), text);
+  await npm(folder, ["install", "--offline"]);
 }

@@ -24,10 +24,13 @@ import { denoKvQueue } from "@pawl/pawl/deno-kv";
 import { memoryStore } from "@pawl/pawl/memory";
 import { mysqlStore } from "@pawl/pawl/mysql";
 import { postgresStore } from "@pawl/pawl/postgres";
-import { inlineQueue, pollingQueue } from "@pawl/pawl/queues";
+import { inlineQueue, pollingQueue, postgresQueue } from "@pawl/pawl/queues";
 import { sqliteStore } from "@pawl/pawl/sqlite";
 import {
   assertWorkflowState,
+  crashSweep,
+  queueCases,
+  registerQueueCases,
   registerStoreCases,
   type StoreCase,
   storeCases,
@@ -114,7 +117,15 @@ export const queues: readonly QueueDriver[] = [
   inlineQueue({ deferred: true }),
   pollingQueue(),
   denoKvQueue({ path: "jobs.kv" }),
+  postgresQueue(pool, { batchSize: 5 }),
 ];
+
+/** A queue in the store's own database. */
+export const inOneDatabase: Engine = createEngine({
+  store: postgresStore(pool),
+  queue: postgresQueue(pool),
+  workflows: [onboarding],
+});
 
 /** What an application does with an engine. */
 export async function useEngine(): Promise<void> {
@@ -148,6 +159,8 @@ export async function useTesting(): Promise<void> {
   await made.clock.tick("2 days");
   await assertWorkflowState(await made.engine.start(onboarding, { hero: "1" }), "ready");
   same<typeof storeCases, readonly StoreCase[]>();
+  registerQueueCases(`mine of ${queueCases.length}`, { open: () => null as never }, () => {});
+  await crashSweep(onboarding);
   registerStoreCases("mine", { database: () => ({ open: () => memoryStore() }) }, () => {});
 }
 

@@ -15,9 +15,16 @@ import {
   mysqlServer,
   postgresServer,
 } from "../_servers.ts";
-import { makeProject, type Project } from "./_project.ts";
+import { installIn, makeProject, type Project } from "./_project.ts";
 import { reportOf } from "./_report.ts";
 import { BUN, COMPILERS, hasNpm, NODE_22, NODE_24, runProgram, type Runtime } from "./_tools.ts";
+
+const config = await Deno.readTextFile(new URL("../../deno.json", import.meta.url));
+/** The entries that need the client of a database, and all others. */
+const CLIENTS = ["@pawl/pawl/postgres", "@pawl/pawl/mysql"];
+const FREE = Object.keys((JSON.parse(config) as { exports: Record<string, string> }).exports)
+  .map((entry) => `@pawl/pawl${entry.slice(1)}`)
+  .filter((entry) => !CLIENTS.includes(entry));
 
 const npmIsHere = await hasNpm();
 const hasPostgres = npmIsHere && await postgresServer() !== null;
@@ -125,7 +132,7 @@ for (const compiler of COMPILERS) {
       async (project) => {
         const { code, output } = await project.compile(compiler, [
           ...["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess"],
-          ...["--target", "es2022", "--types", "node"],
+          ...["--target", "es2022"],
           ...["--module", module as string, "--moduleResolution", resolution as string],
           "every_entry.ts",
         ]);
@@ -147,7 +154,7 @@ inProject("the examples of the README compile and run as they are", async (proje
   }
   // To what Node 22 can read: it does not know `using`.
   const compiled = await project.compile(COMPILERS[0] as string, [
-    ...["--strict", "--target", "es2022", "--lib", "es2023,esnext.disposable", "--types", "node"],
+    ...["--strict", "--target", "es2022", "--lib", "es2023,esnext.disposable"],
     ...["--module", "nodenext", "--outDir", "."],
     ...files.map((file) => `${file}.ts`),
   ]);
@@ -194,27 +201,33 @@ inProject(
     // Not inside of the tools' folder, where Node would find the clients of the other tests.
     const folder = await Deno.makeTempDir({ prefix: "pawl_test_" });
     try {
-      await Deno.mkdir(join(folder, "node_modules/@pawl"), { recursive: true });
-      await Deno.symlink(project.package, join(folder, "node_modules/@pawl/pawl"));
-      const installed = await Array.fromAsync(Deno.readDir(join(project.folder, "node_modules")));
+      await installIn(folder, project.tarball);
+      const installed = await Array.fromAsync(Deno.readDir(join(folder, "node_modules")));
       const packages = installed.map(({ name }) => name).filter((name) => !name.startsWith("."));
       assert.deepEqual(packages, ["@pawl"]);
-      const script = `
-      for (const entry of ["", "/memory", "/sqlite", "/queues", "/deno-kv", "/testing", "/cli"]) {
-        await import("@pawl/pawl" + entry);
-      }
-      for (const entry of ["/postgres", "/mysql"]) {
-        await import("@pawl/pawl" + entry).catch((error) => console.log(entry, error.message));
-      }`;
-      const { code, output } = await runProgram(project.programOf(NODE_22), {
-        args: ["--preserve-symlinks", "--input-type=module", "--eval", script],
-        cwd: folder,
-      });
+      const imports = FREE.map((entry) => `import ${JSON.stringify(entry)};`).join("\n");
+      const attempts = CLIENTS.map((entry) =>
+        `await import("${entry}").catch((error) => console.log("${entry}", error.message));`
+      );
+      await Deno.writeTextFile(join(folder, "free.mjs"), `${imports}\n${attempts.join("\n")}`);
+      const program = project.programOf(NODE_22);
+      const { code, output } = await runProgram(program, { args: ["free.mjs"], cwd: folder });
       assert.equal(code, 0, output);
-      assert.match(output, /^\/postgres Cannot find package 'pg'/m);
-      assert.match(output, /^\/mysql Cannot find package 'mysql2'/m);
+      assert.match(output, /^@pawl\/pawl\/postgres Cannot find package 'pg'/m);
+      assert.match(output, /^@pawl\/pawl\/mysql Cannot find package 'mysql2'/m);
+      await Deno.writeTextFile(join(folder, "free.ts"), imports);
+      const args = ["--noEmit", "--strict", "--module", "nodenext", "free.ts"];
+      for (const compiler of COMPILERS) {
+        const compiled = await project.compile(compiler, args, folder);
+        assert.equal(compiled.code, 0, `${compiler}: ${compiled.output}`);
+      }
     } finally {
       await Deno.remove(folder, { recursive: true });
     }
   },
 );
+
+Deno.test("every_entry.ts has every entry", async () => {
+  const text = await Deno.readTextFile(new URL("every_entry.ts", import.meta.url));
+  for (const entry of [...FREE, ...CLIENTS]) assert.ok(text.includes(`from "${entry}";`), entry);
+});

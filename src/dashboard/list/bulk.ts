@@ -87,8 +87,11 @@ export function previewPage(
   if (found === 0) {
     return messagePage(`Nothing to ${action.word.toLowerCase()}`, {
       tone: "calm",
-      body: html`<p>No workflow ${which} is ${action.states.join(" or ")}, and only such can be
-        ${action.done}.</p><p><a class="button" href="${back}">Back to the list</a></p>`,
+      body: html`
+        <p>No workflow ${which} is ${action.states.join(" or ")}, and only such can be
+                ${action.done}.</p>
+        <p><a class="button" href="${back}">Back to the list</a></p>
+      `,
     });
   }
   const number = countedUpTo(found, isAll);
@@ -96,22 +99,30 @@ export function previewPage(
   const fields = [...paramsOf(query, { after: null })].map(([name, value]) =>
     html`<input type="hidden" name="${name}" value="${value}">`
   );
-  return html`<div class="card message t-${action.name === "cancel" ? "bad" : "warn"}"><h1>${title}</h1>
-    <p>All ${which === "" ? "workflows" : `workflows ${which}`} whose state is
-      ${action.states.join(" or ")}. ${action.effect}</p>
-    <ul class="examples">${
-    examples.map((row) =>
-      html`<li>${stateChip(row.state)} <a href="${workflowHref(root, row.id)}">${row.name} ${row.id}</a>${
-        row.heroType === null ? null : html` <span class="quiet">${row.heroType} ${row.heroId}</span>`
-      }</li>`
-    )
-  }${found > examples.length ? html`<li class="quiet">and ${countedUpTo(found - examples.length, isAll)} others</li>` : null}</ul>
-    <form method="post" action="${root}bulk" class="confirm">${tokenField(token)}
-      <input type="hidden" name="action" value="${action.name}">
-      <input type="hidden" name="before" value="${now.getTime()}">${fields}
-      <button type="submit" class="b-${action.name}">${action.word} ${number}</button>
-      <a class="button" href="${back}">Do nothing</a></form>
-    <p class="quiet">Workflows that are started from now on are left alone.</p></div>`;
+  return html`
+    <div class="card message t-${action.name === "cancel" ? "bad" : "warn"}">
+      <h1>${title}</h1>
+      <p>All ${which === "" ? "workflows" : `workflows ${which}`} whose state is
+          ${action.states.join(" or ")}. ${action.effect}</p>
+      <ul class="examples">${examples.map((row) =>
+        html`<li>${stateChip(row.state)} <a href="${
+          workflowHref(root, row.id)
+        }">${row.name} ${row.id}</a>${
+          row.heroType === null ? null : html`
+            <span class="quiet">${row.heroType} ${row.heroId}</span>
+          `
+        }</li>`
+      )}${found > examples.length
+        ? html`<li class="quiet">and ${countedUpTo(found - examples.length, isAll)} others</li>`
+        : null}</ul>
+      <form method="post" action="${root}bulk" class="confirm">${tokenField(token)}
+          <input type="hidden" name="action" value="${action.name}">
+          <input type="hidden" name="before" value="${now.getTime()}">${fields}
+          <button type="submit" class="b-${action.name}">${action.word} ${number}</button>
+          <a class="button" href="${back}">Do nothing</a></form>
+      <p class="quiet">Workflows that are started from now on are left alone.</p>
+    </div>
+  `;
 }
 
 /** What became of a bulk action. */
@@ -139,15 +150,17 @@ export async function perform(
   }
   let done = 0;
   for (let at = 0; at < chosen.length; at += AT_A_TIME) {
-    await Promise.all(chosen.slice(at, at + AT_A_TIME).map(async (row) => {
-      try {
-        await act(createRun(desk.core, row), action.name);
-        done++;
-      } catch (thrown) {
-        const why = refusalOf(thrown);
-        refusals.set(why, (refusals.get(why) ?? 0) + 1);
-      }
-    }));
+    await Promise.all(
+      chosen.slice(at, at + AT_A_TIME).map(async (row) => {
+        try {
+          await act(createRun(desk.core, row), action.name);
+          done++;
+        } catch (thrown) {
+          const why = refusalOf(thrown);
+          refusals.set(why, (refusals.get(why) ?? 0) + 1);
+        }
+      }),
+    );
   }
   // Were all of them refused, the next portion would be the same ones.
   return { done, refusals, more: chosen.length === PORTION && done > 0 };
@@ -181,16 +194,23 @@ export function resultPage(
   return messagePage(`${counted(done, "workflow")} ${action.done}`, {
     tone: refused > 0 ? "warn" : "calm",
     body: html`${
-      refused === 0 ? null : html`<p>${counted(refused, "workflow")} refused:</p><ul class="examples">${
-        [...refusals].map(([why, number]) => html`<li><b>${count(number)} ×</b> ${why}</li>`)
-      }</ul>`
+      refused === 0 ? null : html`
+        <p>${counted(refused, "workflow")} refused:</p>
+        <ul class="examples">${[...refusals].map(([why, number]) =>
+          html`<li><b>${count(number)} ×</b> ${why}</li>`
+        )}</ul>
+      `
     }${
       more
-        ? html`<p>There are more.</p><form method="post" action="${root}bulk" class="confirm">${
-          tokenField(token)
-        }<input type="hidden" name="action" value="${action.name}"><input type="hidden" name="before"
-          value="${before.getTime()}">${fields}<button type="submit" class="b-${action.name}">Go on with
-          the next ${count(PORTION)}</button></form>`
+        ? html`
+          <p>There are more.</p>
+          <form method="post" action="${root}bulk"
+            class="confirm">${tokenField(token)}<input type="hidden" name="action" value="${action
+              .name}"><input type="hidden" name="before"
+                    value="${before.getTime()}">${fields}<button type="submit" class="b-${action
+                      .name}">Go on with
+                    the next ${count(PORTION)}</button></form>
+        `
         : null
     }<p><a class="button" href="${root}workflows?${
       paramsOf(query, { after: null }).toString()

@@ -37,7 +37,8 @@ export const BULK_ACTIONS: readonly BulkAction[] = [
   {
     name: "resume",
     word: "Resume",
-    effect: "Each goes on at the step where it stands, at once when that step is due; a resumable " +
+    effect:
+      "Each goes on at the step where it stands, at once when that step is due; a resumable " +
       "step goes on from its cursor.",
     done: "resumed",
     states: COMMAND_STATES.resume,

@@ -52,9 +52,13 @@ function filters({ query, names }: List, desk: Desk, { root }: Frame): Html {
   return html`<form class="filters card" action="${root}workflows" method="get" data-auto>
     <fieldset class="states"><legend>State</legend>${
     STATES.map((state) =>
-      html`<label class="state-box c-${state}"><input type="checkbox" name="state" value="${state}" ${
-        query.states.includes(state) ? html`checked` : null
-      }> ${state}</label>`
+      html`
+        <label
+          class="state-box c-${state}"><input type="checkbox" name="state" value="${state}" ${query
+              .states.includes(state)
+            ? html`checked`
+            : null}> ${state}</label>
+      `
     )
   }</fieldset>
     <div class="fields">
@@ -63,7 +67,9 @@ function filters({ query, names }: List, desk: Desk, { root }: Frame): Html {
   }</select></label>
       <label>Step <input name="step" list="steps" value="${query.step ?? ""}" placeholder="any"
         autocomplete="off" spellcheck="false"></label>
-      <datalist id="steps">${[...new Set(steps)].map((name) => html`<option value="${name}">`)}</datalist>
+      <datalist id="steps">${
+    [...new Set(steps)].map((name) => html`<option value="${name}">`)
+  }</datalist>
       <label>Hero <input name="hero" value="${query.hero ?? ""}" placeholder="Type:id or id"
         autocomplete="off" spellcheck="false"></label>
       <label>Last error <input name="error" value="${query.error ?? ""}" placeholder="class"
@@ -76,9 +82,13 @@ function filters({ query, names }: List, desk: Desk, { root }: Frame): Html {
   }</select></label>
     </div>
     ${
-    query.fingerprint === null ? null : html`<p class="pinned">Paused by the failure <code>${query.fingerprint}</code>
+    query.fingerprint === null
+      ? null
+      : html`<p class="pinned">Paused by the failure <code>${query.fingerprint}</code>
       <input type="hidden" name="fingerprint" value="${query.fingerprint}">
-      <a href="${root}workflows?${paramsOf(query, { fingerprint: null, after: null }).toString()}">remove</a></p>`
+      <a href="${root}workflows?${
+        paramsOf(query, { fingerprint: null, after: null }).toString()
+      }">remove</a></p>`
   }
     <div class="filter-buttons"><button type="submit">Apply</button> ${
     isNarrow(query) ? html`<a class="quiet" href="${root}workflows">Clear all</a>` : null
@@ -87,7 +97,9 @@ function filters({ query, names }: List, desk: Desk, { root }: Frame): Html {
 }
 
 function option(value: string, word: string, chosen: string | null): Html {
-  return html`<option value="${value}" ${value === chosen ? html`selected` : null}>${word}</option>`;
+  return html`<option value="${value}" ${
+    value === chosen ? html`selected` : null
+  }>${word}</option>`;
 }
 
 function bulkBar(query: ListQuery, { root }: Frame): Html {
@@ -106,24 +118,42 @@ function rows({ rows: all, query, next, reasons, now }: List, desk: Desk, frame:
   const { root } = frame;
   const lines = all.map((row) => {
     const reason = reasons.get(row.id);
-    return html`<tr data-key="${row.id}">
-      <td class="c-state">${stateChip(row.state)}</td>
-      <th scope="row"><a class="row-link" href="${workflowHref(root, row.id)}">${row.name}</a>
-        <span class="quiet id">${row.id}</span></th>
-      <td>${hero(row)}</td>
-      <td>${step(row)}${
-      reason === undefined ? null : html`<p class="reason"><b>${reason.errorClass}</b> ${
-        firstLine(desk.values.text(reason.message), 140)
-      }</p>`
-    }</td>
-      <td class="when">${ago(row.updatedAt, now)}</td>
-      <td class="when">${ago(row.createdAt, now)}</td>
-    </tr>`;
+    return html`
+      <tr data-key="${row.id}">
+        <td class="c-state">${stateChip(row.state)}</td>
+        <th scope="row"><a class="row-link" href="${workflowHref(root, row.id)}">${row.name}</a>
+              <span class="quiet id">${row.id}</span></th>
+        <td>${hero(row)}</td>
+        <td>${step(row)}${reason === undefined
+          ? null
+          : html`<p class="reason"><b>${reason.errorClass}</b> ${
+            firstLine(desk.values.text(reason.message), 140)
+          }</p>`}</td>
+        <td class="when">${ago(row.updatedAt, now)}</td>
+        <td class="when">${ago(row.createdAt, now)}</td>
+      </tr>
+    `;
   });
-  return html`<div class="card flush"><table class="workflows"><thead><tr><th scope="col">state</th><th
-      scope="col">workflow</th><th scope="col">hero</th><th scope="col">step</th><th scope="col"
-      >changed</th><th scope="col">created</th></tr></thead><tbody>${lines}</tbody></table></div>
-    ${pager(query, next, frame)}`;
+  return html`
+    <div class="card flush">
+      <table class="workflows">
+        <thead>
+          <tr>
+            <th scope="col">state</th>
+            <th
+              scope="col">workflow</th>
+            <th scope="col">hero</th>
+            <th scope="col">step</th>
+            <th scope="col"
+            >changed</th>
+            <th scope="col">created</th>
+          </tr>
+        </thead>
+        <tbody>${lines}</tbody>
+      </table>
+    </div>
+        ${pager(query, next, frame)}
+  `;
 }
 
 function hero({ heroType, heroId }: WorkflowRow): Html {
@@ -156,18 +186,32 @@ function pager(query: ListQuery, next: string | null, { root }: Frame): Html {
 
 function empty(query: ListQuery, { root }: Frame): Html {
   if (query.search !== null) {
-    return html`<div class="card empty-state"><h2>Nothing has the id or the hero “${query.search}”</h2>
-      <p>Ids and heroes are looked for exactly as they are stored. For a hero of one type write
-      <code>Type:id</code>, such as <code>User:42</code>.</p></div>`;
+    return html`
+      <div class="card empty-state">
+        <h2>Nothing has the id or the hero “${query.search}”</h2>
+        <p>Ids and heroes are looked for exactly as they are stored. For a hero of one type write
+            <code>Type:id</code>, such as <code>User:42</code>.</p>
+      </div>
+    `;
   }
   if (!isNarrow(query)) {
-    return html`<div class="card empty-state"><h2>There are no workflows yet</h2><p>As soon as
-      <code>engine.start(definition, { hero })</code> has put one into this database, it appears
-      here.</p></div>`;
+    return html`
+      <div class="card empty-state">
+        <h2>There are no workflows yet</h2>
+        <p>As soon as
+            <code>engine.start(definition, { hero })</code> has put one into this database, it appears
+            here.</p>
+      </div>
+    `;
   }
-  return html`<div class="card empty-state"><h2>No workflows ${described(query)}</h2><p>${
-    query.after === null ? null : "There are no older ones. "
-  }<a href="${root}workflows">Show all workflows</a></p></div>`;
+  return html`
+    <div class="card empty-state">
+      <h2>No workflows ${described(query)}</h2>
+      <p>${query.after === null
+        ? null
+        : "There are no older ones. "}<a href="${root}workflows">Show all workflows</a></p>
+    </div>
+  `;
 }
 
 function listJson({ rows: all, next, total, reasons, now }: List, { values }: Desk): Json {

@@ -16,7 +16,9 @@ export function actionIn(form: URLSearchParams): ActionName {
   const named = form.get("action");
   const action = ACTIONS.find((one) => one === named);
   if (action !== undefined) return action;
-  throw new InvalidInputError(`Cannot do this: the form names no action; use the page's own buttons`);
+  throw new InvalidInputError(
+    `Cannot do this: the form names no action; use the page's own buttons`,
+  );
 }
 
 /** What was typed for a signal, to be shown again when it was refused. */
@@ -31,7 +33,11 @@ export function draftIn(form: URLSearchParams): Draft | null {
  *
  * @throws {PawlError} When the workflow, its state or the form forbids it; nothing was written then.
  */
-export async function act(desk: Desk, row: WorkflowRow, form: URLSearchParams): Promise<ActionName> {
+export async function act(
+  desk: Desk,
+  row: WorkflowRow,
+  form: URLSearchParams,
+): Promise<ActionName> {
   const action = actionIn(form);
   const run = createRun(desk.core, row);
   switch (action) {

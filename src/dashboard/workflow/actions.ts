@@ -30,20 +30,26 @@ export function offerOf(action: ActionName, dossier: Dossier): Offer {
   switch (action) {
     case "pause":
       if (!COMMAND_STATES.pause.includes(state)) return forbidden("It is paused already.");
-      return possible(html`It stops before its next step. ${
-        active?.state === "in_progress"
-          ? html`The body of <code>${active.stepName}</code> runs now and is asked to stop.`
-          : "What is scheduled keeps its time."
-      }`);
+      return possible(
+        html`It stops before its next step. ${
+          active?.state === "in_progress"
+            ? html`The body of <code>${active.stepName}</code> runs now and is asked to stop.`
+            : "What is scheduled keeps its time."
+        }`,
+      );
     case "cancel":
-      return possible(html`It ends for good, and nothing of it runs any more${
-        active?.state === "in_progress" ? "; the body that runs now is asked to stop" : null
-      }. This cannot be taken back.`);
+      return possible(
+        html`It ends for good, and nothing of it runs any more${
+          active?.state === "in_progress" ? "; the body that runs now is asked to stop" : null
+        }. This cannot be taken back.`,
+      );
     case "signal":
-      return possible(active?.waitingFor === null || active === null
-        ? "The signal is kept until a step waits for it."
-        : html`It waits for <code>${active.waitingFor}</code> and goes on as soon as that comes. Any
-            other signal is kept until a step waits for it.`);
+      return possible(
+        active?.waitingFor === null || active === null
+          ? "The signal is kept until a step waits for it."
+          : html`It waits for <code>${active.waitingFor}</code> and goes on as soon as that comes. Any
+            other signal is kept until a step waits for it.`,
+      );
     case "resume":
       if (state !== "paused") return forbidden("Only a paused workflow can be resumed.");
       if (nextStepName !== null && definition === null) return forbidden(UNKNOWN);
@@ -79,9 +85,11 @@ function resumeOffer({ workflow: { nextStepName }, active, definition, now }: Do
   }
   if (active?.state === "in_progress") return possible("The body that still runs may go on.");
   const isLater = active !== null && active.scheduledFor > now;
-  return possible(html`It goes on with <code>${nextStepName}</code>${
-    isLater ? ", at the time that this step has kept" : " at once"
-  }${step.resumable ? ", from its cursor" : null}.`);
+  return possible(
+    html`It goes on with <code>${nextStepName}</code>${
+      isLater ? ", at the time that this step has kept" : " at once"
+    }${step.resumable ? ", from its cursor" : null}.`,
+  );
 }
 
 function skipOffer({ workflow: { nextStepName }, definition }: Dossier): Offer {
@@ -91,9 +99,11 @@ function skipOffer({ workflow: { nextStepName }, definition }: Dossier): Offer {
     return { kind: "forbidden", why: `The code does not have its step "${nextStepName}".` };
   }
   const next = nextOf(definition, nextStepName);
-  return possible(html`It leaves <code>${nextStepName}</code> out and ${
-    next === null ? "is finished" : html`goes on with <code>${next.name}</code>`
-  }.`);
+  return possible(
+    html`It leaves <code>${nextStepName}</code> out and ${
+      next === null ? "is finished" : html`goes on with <code>${next.name}</code>`
+    }.`,
+  );
 }
 
 const WORDS: Readonly<Record<ActionName, string>> = {
@@ -121,17 +131,28 @@ export function actionsPanel(dossier: Dossier, token: string, draft: Draft | nul
   return html`<div class="card actions"><h2>Actions</h2>${
     offers.map(({ name, offer }) =>
       offer.kind === "forbidden"
-        ? html`<div class="action off"><span class="button off b-${name}" aria-disabled="true">${
-          WORDS[name]
-        }</span><p class="quiet">${offer.why}</p></div>`
-        : html`<details class="action" data-keep="${name}" ${
-          name === "signal" && draft !== null ? html`open` : null
-        }><summary class="button b-${name}">${WORDS[name]}</summary><form method="post" action="${
-          encodeURIComponent(dossier.workflow.id)
-        }/act">${tokenField(token)}<input type="hidden" name="action" value="${name}"><input type="hidden"
-          name="expected" value="${dossier.workflow.nextStepName ?? ""}"><p>${offer.effect}</p>${
-          fields(name, dossier, { token, draft })
-        }<button type="submit" class="b-${name}">${CONFIRM[name]}</button></form></details>`
+        ? html`
+          <div
+            class="action off"><span class="button off b-${name}" aria-disabled="true">${WORDS[
+              name
+            ]}</span><p class="quiet">${offer.why}</p></div>
+        `
+        : html`
+          <details class="action" data-keep="${name}" ${name === "signal" && draft !== null
+            ? html`open`
+            : null}>
+            <summary class="button b-${name}">${WORDS[name]}</summary>
+            <form method="post"
+              action="${encodeURIComponent(dossier.workflow.id)}">${tokenField(
+                token,
+              )}<input type="hidden" name="action" value="${name}"><input type="hidden"
+                    name="expected" value="${dossier.workflow.nextStepName ?? ""}"><p>${offer
+                      .effect}</p>${fields(name, dossier, {
+                        token,
+                        draft,
+                      })}<button type="submit" class="b-${name}">${CONFIRM[name]}</button></form>
+          </details>
+        `
     )
   }</div>`;
 }
@@ -154,18 +175,23 @@ function fields(
     const steps = definition?.steps ?? [];
     return html`<label>Step <select name="step" required>${
       steps.map((step) =>
-        html`<option ${step.name === workflow.nextStepName ? html`selected` : null}>${step.name}</option>`
+        html`<option ${
+          step.name === workflow.nextStepName ? html`selected` : null
+        }>${step.name}</option>`
       )
     }</select></label>`;
   }
   if (name !== "signal") return null;
   const known = [...new Set((definition?.steps ?? []).flatMap(({ waitFor }) => waitFor ?? []))];
-  return html`<label>Name <input name="name" list="signal-names" required maxlength="255" spellcheck="false"
-      autocomplete="off" value="${draft?.name ?? active?.waitingFor ?? ""}"></label>
+  return html`
+    <label>Name <input name="name" list="signal-names" required maxlength="255" spellcheck="false"
+          autocomplete="off" value="${draft?.name ?? active?.waitingFor ?? ""}"></label>
     <datalist id="signal-names">${known.map((one) => html`<option value="${one}">`)}</datalist>
     <label>Payload, as JSON <textarea name="payload" rows="3" spellcheck="false"
-      placeholder="{ &quot;by&quot;: &quot;ann&quot; }">${draft?.payload ?? ""}</textarea></label>
+          placeholder="{ &quot;by&quot;: &quot;ann&quot; }">${draft?.payload ??
+            ""}</textarea></label>
     <label>Idempotency key <input name="key" maxlength="255" spellcheck="false" autocomplete="off"
-      placeholder="made up for you" value="${draft?.key ?? ""}"></label>
-    <input type="hidden" name="nonce" value="dashboard-${token.slice(0, 8)}-${signals.length}">`;
+          placeholder="made up for you" value="${draft?.key ?? ""}"></label>
+    <input type="hidden" name="nonce" value="dashboard-${token.slice(0, 8)}-${signals.length}">
+  `;
 }

@@ -47,7 +47,8 @@ function performing(active: ExecutionRow | null, now: Date): Headline {
   if (active.leaseUntil !== null && active.leaseUntil < now) {
     return {
       tone: "bad",
-      text: html`<b>The worker went silent</b> while it ran <code>${active.stepName}</code>: its claim
+      text:
+        html`<b>The worker went silent</b> while it ran <code>${active.stepName}</code>: its claim
         ended ${ago(active.leaseUntil, now)}. Any living worker takes over by itself; if this stays,
         no worker is running.`,
     };
@@ -90,9 +91,9 @@ function ready(active: ExecutionRow | null, now: Date): Headline {
   }
   return {
     tone: "ready",
-    text: html`<b>Next is <code>${active.stepName}</code></b>, due ${ago(active.scheduledFor, now)} (${
-      at(active.scheduledFor)
-    })${active.attempt > 1 ? `, attempt ${active.attempt}` : null}.`,
+    text: html`<b>Next is <code>${active.stepName}</code></b>, due ${
+      ago(active.scheduledFor, now)
+    } (${at(active.scheduledFor)})${active.attempt > 1 ? `, attempt ${active.attempt}` : null}.`,
   };
 }
 
@@ -103,14 +104,16 @@ function paused(dossier: Dossier, show: (text: string) => string): Headline {
   if (active?.state === "in_progress") {
     return {
       tone: "paused",
-      text: html`<b>Paused</b> ${since}, while <code>${active.stepName}</code> still runs: it was asked
+      text:
+        html`<b>Paused</b> ${since}, while <code>${active.stepName}</code> still runs: it was asked
         to stop.`,
     };
   }
   if (active !== null) {
     return {
       tone: "paused",
-      text: html`<b>Paused from outside</b> ${since}. <code>${active.stepName}</code> keeps its due time,
+      text:
+        html`<b>Paused from outside</b> ${since}. <code>${active.stepName}</code> keeps its due time,
         ${at(active.scheduledFor)}.`,
     };
   }

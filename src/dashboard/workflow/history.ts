@@ -43,14 +43,25 @@ export function historyPanel(dossier: Dossier, desk: Desk, isWhole: boolean): Ht
 
 function row(one: ExecutionRow, desk: Desk, now: Date): Html {
   const detail = detailsOf(one, desk);
-  return html`<tr id="x${one.id}" data-key="${one.id}"><td class="num">${one.seq}</td><th scope="row"
-    ><code>${one.stepName}</code></th><td><span class="dot l-${kindOf(one)}" aria-hidden="true"></span> ${
-    one.state === "scheduled" ? waitingWords(one) : outcomeWords(one)
-  }</td><td class="num">${one.attempt}</td><td class="when">${at(one.scheduledFor)}</td><td class="when">${
-    one.startedAt === null ? "–" : at(one.startedAt)
-  }</td><td class="num">${whenOf(one, now)}</td><td><code class="worker">${one.worker ?? "–"}</code></td></tr>${
-    detail === null ? null : html`<tr class="detail" data-key="d${one.id}"><td colspan="8">${detail}</td></tr>`
-  }`;
+  return html`
+    <tr id="x${one.id}" data-key="${one.id}">
+      <td class="num">${one.seq}</td>
+      <th scope="row"
+      ><code>${one.stepName}</code></th>
+      <td><span class="dot l-${kindOf(one)}" aria-hidden="true"></span> ${one.state === "scheduled"
+        ? waitingWords(one)
+        : outcomeWords(one)}</td>
+      <td class="num">${one.attempt}</td>
+      <td class="when">${at(one.scheduledFor)}</td>
+      <td class="when">${one.startedAt === null ? "–" : at(one.startedAt)}</td>
+      <td class="num">${whenOf(one, now)}</td>
+      <td><code class="worker">${one.worker ?? "–"}</code></td>
+    </tr>${detail === null ? null : html`
+      <tr class="detail" data-key="d${one.id}">
+        <td colspan="8">${detail}</td>
+      </tr>
+    `}
+  `;
 }
 
 function waitingWords({ waitingFor }: ExecutionRow): Content {

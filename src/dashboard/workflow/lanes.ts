@@ -83,7 +83,8 @@ export function spansOf(one: ExecutionRow, workflow: WorkflowRow, nowMs: number)
   };
   const reachedMs = startMs ?? endMs ?? nowMs;
   // What waits for a signal, or is paused, is never late.
-  const isFree = one.waitingFor === null && (one.state !== "scheduled" || workflow.state === "ready");
+  const isFree = one.waitingFor === null &&
+    (one.state !== "scheduled" || workflow.state === "ready");
   const lateFromMs = isFree ? Math.max(createdMs, dueMs) : Infinity;
   add("wait", createdMs, Math.min(reachedMs, lateFromMs));
   const isLate = reachedMs - lateFromMs >= OVERDUE_MS;
@@ -162,7 +163,10 @@ const STEPS = [
 ];
 
 /** The marks of a scale: at most so many, at round times. */
-export function ticksOf({ fromMs, untilMs }: Scale, most: number): { stepMs: number; atMs: number[] } {
+export function ticksOf(
+  { fromMs, untilMs }: Scale,
+  most: number,
+): { stepMs: number; atMs: number[] } {
   const spanMs = untilMs - fromMs;
   const stepMs = STEPS.find((one) => spanMs / one <= most) ?? Math.ceil(spanMs / most / DAY) * DAY;
   const atMs: number[] = [];

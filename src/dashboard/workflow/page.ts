@@ -52,23 +52,29 @@ export function workflowView(desk: Desk, id: string, options: WorkflowPageOption
     }),
     page: ({ workflow }, regions, { root }) => ({
       title: `${workflow.name} ${workflow.id}`,
-      body: html`<p class="crumbs"><a href="${root}workflows">Workflows</a> / <a
-          href="${root}workflows?workflow=${encodeURIComponent(workflow.name)}">${workflow.name}</a></p>
-        ${notices(options)}
-        ${region("identity", regions)}
-        ${region("headline", regions)}
-        ${region("gate", regions)}
-        <div class="columns"><div class="wide">
-          ${region("progress", regions, "Progress")}
-          ${region("timeline", regions, "Timeline")}
-          ${region("problem", regions, "Error")}
-          ${region("history", regions, "Executions")}
-        </div><div class="narrow">
-          ${region("actions", regions, "Actions")}
-          ${region("steps", regions, "Steps")}
-          ${region("values", regions, "Data")}
-          ${region("signals", regions, "Signals")}
-        </div></div>`,
+      body: html`
+        <p class="crumbs"><a href="${root}workflows">Workflows</a> / <a
+                  href="${root}workflows?workflow=${encodeURIComponent(workflow.name)}">${workflow
+                    .name}</a></p>
+                ${notices(options)}
+                ${region("identity", regions)}
+                ${region("headline", regions)}
+                ${region("gate", regions)}
+                <div class="columns">
+          <div class="wide">
+                  ${region("progress", regions, "Progress")}
+                  ${region("timeline", regions, "Timeline")}
+                  ${region("problem", regions, "Error")}
+                  ${region("history", regions, "Executions")}
+                </div>
+          <div class="narrow">
+                  ${region("actions", regions, "Actions")}
+                  ${region("steps", regions, "Steps")}
+                  ${region("values", regions, "Data")}
+                  ${region("signals", regions, "Signals")}
+                </div>
+        </div>
+      `,
     }),
     json: (data) => dossierJson(data, desk, show),
   };
@@ -84,7 +90,9 @@ const DONE: Readonly<Record<ActionName, string>> = {
 };
 
 function notices({ done, refusal }: WorkflowPageOptions): Html {
-  if (refusal !== null) return html`<p class="alert bad" role="alert"><b>Not done.</b> ${refusal}</p>`;
+  if (refusal !== null) {
+    return html`<p class="alert bad" role="alert"><b>Not done.</b> ${refusal}</p>`;
+  }
   return done === null ? nothing : html`<p class="alert good" role="status">${DONE[done]}</p>`;
 }
 
@@ -98,9 +106,12 @@ function identity({ workflow, now }: Dossier): Html {
     isOver ? html`<span>took ${duration(untilMs - createdAt.getTime())}</span>` : null,
     workflow.allowMultiple ? html`<span>may run beside others of its hero</span>` : null,
   ];
-  return html`<div class="identity"><h1>${workflow.name} <span class="id">${workflow.id}</span></h1>${
-    stateChip(state)
-  }<p class="facts">${facts}</p></div>`;
+  return html`
+    <div
+      class="identity"><h1>${workflow.name} <span class="id">${workflow.id}</span></h1>${stateChip(
+        state,
+      )}<p class="facts">${facts}</p></div>
+  `;
 }
 
 function headline(data: Dossier, { values }: Desk): Html {
@@ -111,7 +122,9 @@ function headline(data: Dossier, { values }: Desk): Html {
 function gate({ findings }: Dossier): Html {
   return html`${
     findings.map(({ message, advice, blocks }) =>
-      html`<p class="alert ${blocks ? "bad" : "warn"}"><b>Deploy gate:</b> ${message}. ${advice}</p>`
+      html`<p class="alert ${
+        blocks ? "bad" : "warn"
+      }"><b>Deploy gate:</b> ${message}. ${advice}</p>`
     )
   }`;
 }
@@ -122,7 +135,9 @@ function actions(
   { frame: { token }, draft }: { readonly frame: Frame; readonly draft: Draft | null },
 ): Html {
   if (token !== null) return actionsPanel(data, token, draft);
-  return settings.actions ? nothing : html`<p class="quiet read-only">This dashboard only looks. To act,
+  return settings.actions
+    ? nothing
+    : html`<p class="quiet read-only">This dashboard only looks. To act,
     make it with <code>actions: true</code>.</p>`;
 }
 

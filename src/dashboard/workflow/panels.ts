@@ -27,21 +27,27 @@ export function progressPanel({ executions, now }: Dossier, { core, values }: De
   const isOpen = last.finishedAt === null;
   const facts: Content[] = [
     total === null ? `${count(done)} done` : `${count(done)} of ${count(total)}`,
-    rate === null ? null : html` · ${rate}`,
-    estimatedEndAt === null || !isOpen
-      ? null
-      : html` · about ${coarse(estimatedEndAt.getTime() - now.getTime())} left, until ${
-        at(estimatedEndAt)
-      }`,
-    message === null ? null : html` · ${values.text(message)}`,
+    rate === null ? null : html`
+      · ${rate}
+    `,
+    estimatedEndAt === null || !isOpen ? null : html`
+      · about ${coarse(estimatedEndAt.getTime() - now.getTime())} left, until ${at(estimatedEndAt)}
+    `,
+    message === null ? null : html`
+      · ${values.text(message)}
+    `,
   ];
   const share = total === null || total <= 0 ? null : Math.min(1, done / total);
-  return html`<div class="card progress"><div class="card-head"><h2>Progress of <code>${
-    last.stepName
-  }</code></h2><p class="percent">${share === null ? null : `${Math.floor(share * 100)} %`}</p></div>
-    <progress aria-label="Progress of ${last.stepName}" ${
-    share === null ? null : html`value="${Math.round(share * 1_000)}" max="1000"`
-  }></progress><p>${facts}</p></div>`;
+  return html`
+    <div
+      class="card progress"><div class="card-head"><h2>Progress of <code>${last
+        .stepName}</code></h2><p class="percent">${share === null
+        ? null
+        : `${Math.floor(share * 100)} %`}</p></div>
+        <progress aria-label="Progress of ${last.stepName}" ${share === null
+          ? null
+          : html`value="${Math.round(share * 1_000)}" max="1000"`}></progress><p>${facts}</p></div>
+  `;
 }
 
 function rateText(perSecond: number): string {
@@ -60,11 +66,16 @@ export function errorPanel({ executions, now, workflow }: Dossier, { values }: D
   if (found === undefined || found.error === null) return nothing;
   const { one, error } = found;
   const isFinal = one === last;
-  return html`<div class="card error-panel ${isFinal ? "t-bad" : "t-warn"}"><div class="card-head"><h2>${
-    isFinal ? "The error" : "The last error"
-  }</h2><p class="quiet">attempt ${one.attempt} of <code>${one.stepName}</code>, ${
-    ago(one.finishedAt ?? one.createdAt, now)
-  }</p></div>${errorBody(error, values.text)}</div>`;
+  return html`
+    <div
+      class="card error-panel ${isFinal ? "t-bad" : "t-warn"}"><div class="card-head"><h2>${isFinal
+        ? "The error"
+        : "The last error"}</h2><p class="quiet">attempt ${one.attempt} of <code>${one
+        .stepName}</code>, ${ago(one.finishedAt ?? one.createdAt, now)}</p></div>${errorBody(
+          error,
+          values.text,
+        )}</div>
+  `;
 }
 
 /** An error with its stack, cause by cause. */
@@ -86,18 +97,26 @@ export function errorBody(error: StoredError, show: (text: string) => string): H
 }
 
 function stackBlock(frames: string): Html {
-  return html`<details class="stack" open><summary>Stack</summary><pre tabindex="0">${frames}</pre></details>`;
+  return html`
+    <details class="stack" open>
+      <summary>Stack</summary>
+      <pre tabindex="0">${frames}</pre>
+    </details>
+  `;
 }
 
 /** The definition's steps, with where the workflow stands. */
 export function stepsPanel(dossier: Dossier, desk: Desk): Html {
   const { definition, workflow, executions, hidden } = dossier;
   if (definition === null) {
-    return html`<div class="card"><h2>Steps</h2><p class="quiet">${
-      desk.core.definitions.size === 0
-        ? "This dashboard runs without the application's definitions, so it cannot list the steps."
-        : html`This engine was not given a definition named <b>${workflow.name}</b>.`
-    }</p></div>`;
+    return html`
+      <div class="card">
+        <h2>Steps</h2>
+        <p class="quiet">${desk.core.definitions.size === 0
+          ? "This dashboard runs without the application's definitions, so it cannot list the steps."
+          : html`This engine was not given a definition named <b>${workflow.name}</b>.`}</p>
+      </div>
+    `;
   }
   const { allSteps } = definition;
   const pointed = workflow.currentStepName ?? workflow.nextStepName;
@@ -120,9 +139,11 @@ export function stepsPanel(dossier: Dossier, desk: Desk): Html {
       ? "done"
       : "ahead";
     return html`<li class="step-${kind}" ${isHere ? html`aria-current="step"` : null}><span
-      class="step-mark" aria-hidden="true">${STEP_MARKS[kind]}</span><span class="step-name"><code>${
-      step.name
-    }</code>${stepNotes(step)}</span><span class="sr">${STEP_WORDS[kind]}</span></li>`;
+      class="step-mark" aria-hidden="true">${
+      STEP_MARKS[kind]
+    }</span><span class="step-name"><code>${step.name}</code>${
+      stepNotes(step)
+    }</span><span class="sr">${STEP_WORDS[kind]}</span></li>`;
   });
   const lost = pointed !== null && here < 0
     ? html`<p class="alert bad"><b>It stands at <code>${pointed}</code></b>, which the code does not
@@ -150,7 +171,13 @@ function stepNotes(step: StepDefinition): Html {
     step.transaction ? "transactional" : "",
     step.skipIf === null ? "" : "conditional",
   ].filter((note) => note !== "");
-  return html`${notes.map((note) => html` <span class="tag">${note}</span>`)}`;
+  return html`${
+    notes.map((note) =>
+      html`
+        <span class="tag">${note}</span>
+      `
+    )
+  }`;
 }
 
 /** Input, metadata and cursor. */
@@ -175,17 +202,28 @@ export function valuesPanel({ workflow, executions }: Dossier, { values }: Desk)
 export function signalsPanel({ signals, now }: Dossier, { values }: Desk): Html {
   if (signals.length === 0) return nothing;
   const items = signals.map((one) =>
-    html`<li data-key="${one.id}"><p><code>${one.name}</code> <span class="quiet">${
-      ago(one.sentAt, now)
-    }</span> ${
-      one.consumedById === null
-        ? html`<span class="chip c-ready">kept</span>`
-        : html`<span class="chip c-finished">received</span>`
-    }${one.idempotencyKey === null ? null : html` <span class="quiet">key ${one.idempotencyKey}</span>`}</p>${
-      one.payload === null ? null : valueBlock(values.column("payload", one.payload))
-    }</li>`
+    html`
+      <li
+        data-key="${one.id}"><p><code>${one.name}</code> <span class="quiet">${ago(
+          one.sentAt,
+          now,
+        )}</span> ${one.consumedById === null
+          ? html`<span class="chip c-ready">kept</span>`
+          : html`<span class="chip c-finished">received</span>`}${one.idempotencyKey === null
+          ? null
+          : html`
+            <span class="quiet">key ${one.idempotencyKey}</span>
+          `}</p>${one.payload === null
+          ? null
+          : valueBlock(values.column("payload", one.payload))}</li>
+    `
   );
-  return html`<div class="card"><h2>Signals</h2><ul class="signals">${items}</ul></div>`;
+  return html`
+    <div class="card">
+      <h2>Signals</h2>
+      <ul class="signals">${items}</ul>
+    </div>
+  `;
 }
 
 /** The columns of an execution that say where and when. */

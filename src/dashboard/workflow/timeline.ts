@@ -46,27 +46,36 @@ const KINDS: Readonly<Record<SpanKind, string>> = {
 export function timeline(dossier: Dossier): Html {
   const { executions, hidden, workflow, now } = dossier;
   if (executions.length === 0) {
-    return html`<div class="card empty-state"><h2>Nothing has been scheduled</h2><p>This workflow's
-      definition had no steps when it was started.</p></div>`;
+    return html`
+      <div class="card empty-state">
+        <h2>Nothing has been scheduled</h2>
+        <p>This workflow's
+            definition had no steps when it was started.</p>
+      </div>
+    `;
   }
   const lanes = lanesOf(executions, { workflow, now });
   const scale = scaleOf(lanes, { workflow, now, hidden });
   const kinds = new Set(lanes.flatMap((lane) => lane.spans.map((span) => span.kind)));
   const legend = (Object.keys(KINDS) as SpanKind[]).filter((kind) => kinds.has(kind));
-  return html`<div class="card timeline"><div class="card-head"><h2>Timeline</h2><ul class="legend">${
-    legend.map((kind) =>
-      html`<li><span class="key l-${kind}" aria-hidden="true"></span>${KINDS[kind]}</li>`
-    )
-  }</ul></div>
-    ${
-    hidden === 0
-      ? null
-      : html`<p class="quiet">The newest ${count(executions.length)} of ${
-        count(hidden + executions.length)
-      } executions; older ones are in the database.</p>`
-  }
-    <ol class="lanes"><li class="axis" aria-hidden="true"><span></span>${axis(scale, dossier)}<span
-      ></span></li>${lanes.map((lane) => laneRow(lane, scale, dossier))}</ol></div>`;
+  return html`
+    <div
+      class="card timeline"><div class="card-head"><h2>Timeline</h2><ul class="legend">${legend.map(
+        (kind) =>
+          html`<li><span class="key l-${kind}" aria-hidden="true"></span>${KINDS[kind]}</li>`,
+      )}</ul></div>
+        ${hidden === 0 ? null : html`
+          <p
+            class="quiet">The newest ${count(executions.length)} of ${count(
+              hidden + executions.length,
+            )} executions; older ones are in the database.</p>
+        `}
+        <ol class="lanes"><li class="axis" aria-hidden="true"><span></span>${axis(
+          scale,
+          dossier,
+        )}<span
+          ></span></li>${lanes.map((lane) => laneRow(lane, scale, dossier))}</ol></div>
+  `;
 }
 
 function axis(scale: Scale, { now }: Dossier): Html {
@@ -78,8 +87,10 @@ function axis(scale: Scale, { now }: Dossier): Html {
     const iso = new Date(ms).toISOString();
     const anchor = place < 4 ? "start" : "middle";
     const form = axisForm(stepMs, spanMs);
-    return html`<text class="tick-x" x="${percent(place)}" y="12" text-anchor="${anchor}"
-      data-time="${form}" data-at="${iso}">${axisText(iso, form)}</text>`;
+    return html`
+      <text class="tick-x" x="${percent(place)}" y="12" text-anchor="${anchor}"
+        data-time="${form}" data-at="${iso}">${axisText(iso, form)}</text>
+    `;
   });
   const present = scale.untilMs > now.getTime()
     ? html`<text class="now-text" x="${
@@ -90,7 +101,10 @@ function axis(scale: Scale, { now }: Dossier): Html {
 }
 
 /** The shortest form in which the marks of an axis differ. */
-function axisForm(stepMs: number, spanMs: number): "millis" | "seconds" | "clock" | "day" | "daytime" {
+function axisForm(
+  stepMs: number,
+  spanMs: number,
+): "millis" | "seconds" | "clock" | "day" | "daytime" {
   if (stepMs >= 86_400_000) return "day";
   if (spanMs >= 86_400_000) return "daytime";
   if (stepMs >= 60_000) return "clock";
@@ -118,12 +132,16 @@ function laneRow(lane: Lane, scale: Scale, dossier: Dossier): Html {
   const nowMs = dossier.now.getTime();
   const lines = ticksOf(scale, TICKS).atMs.map((ms) => {
     const x = percent(placeOn(scale, ms));
-    return html`<line class="grid" x1="${x}" x2="${x}" y1="0" y2="${ROW}"/>`;
+    return html`
+      <line class="grid" x1="${x}" x2="${x}" y1="0" y2="${ROW}" />
+    `;
   });
   const present = scale.untilMs > nowMs
-    ? html`<line class="now" x1="${percent(placeOn(scale, nowMs))}" x2="${
-      percent(placeOn(scale, nowMs))
-    }" y1="0" y2="${ROW}"/>`
+    ? html`
+      <line class="now" x1="${percent(placeOn(scale, nowMs))}" x2="${percent(
+        placeOn(scale, nowMs),
+      )}" y1="0" y2="${ROW}" />
+    `
     : null;
   const spoken = executions.map((one) => outcomeWords(one)).join(", ");
   return html`<li class="lane" data-key="${executions[0]?.id}"><span class="lane-name"><a
@@ -150,7 +168,9 @@ function merged(spans: readonly LaneSpan[], scale: Scale): LaneSpan[] {
   const kept: LaneSpan[] = [];
   for (const span of spans) {
     const last = kept.at(-1);
-    const gap = last === undefined ? Infinity : placeOn(scale, span.fromMs) - placeOn(scale, last.untilMs);
+    const gap = last === undefined
+      ? Infinity
+      : placeOn(scale, span.fromMs) - placeOn(scale, last.untilMs);
     const width = placeOn(scale, span.untilMs) - placeOn(scale, span.fromMs);
     if (last !== undefined && last.kind === span.kind && gap < GRAIN && width < GRAIN) {
       kept[kept.length - 1] = { ...span, fromMs: last.fromMs };
@@ -165,9 +185,13 @@ function drawn(span: LaneSpan, scale: Scale): Html {
   const isBody = !["wait", "future", "queued", "overdue"].includes(span.kind);
   const [y, height] = isBody ? [5, 16] : [10, 6];
   // A body of a millisecond in a history of a day is still a body: its outline keeps it visible.
-  return html`<rect class="l-${span.kind} ${isBody ? "body" : "rest"}" x="${percent(x)}" y="${y}"
-    width="${percent(Math.max(width, isBody ? 0.05 : 0))}" height="${height}" rx="${isBody ? 2 : 1}"
-    data-tip="${tipOf(span)}"/>`;
+  return html`
+    <rect class="l-${span.kind} ${isBody ? "body" : "rest"}" x="${percent(x)}" y="${y}"
+      width="${percent(Math.max(width, isBody ? 0.05 : 0))}" height="${height}" rx="${isBody
+        ? 2
+        : 1}"
+      data-tip="${tipOf(span)}" />
+  `;
 }
 
 function tipOf({ kind, fromMs, untilMs, execution }: LaneSpan): string {

@@ -1,0 +1,29 @@
+/**
+ * Makes some requests to the application of `app.ts`, on a port of its own, and prints the answers.
+ *
+ * `deno run -A examples/deploy/main.ts`
+ *
+ * @module
+ */
+
+import app, { engine } from "./app.ts";
+
+const server = Deno.serve({ port: 0, onListen: () => {} }, (request) => app.fetch(request));
+const finished = new Promise<void>((resolve) => {
+  engine.events.on("finalize", ({ workflowState }) => {
+    if (workflowState === "finished") resolve();
+  });
+});
+
+await call("POST", "/greetings?name=Ada");
+await finished;
+await call("GET", "/greetings/1");
+await call("GET", "/greetings/2");
+
+await server.shutdown();
+await engine.close();
+
+async function call(method: string, path: string): Promise<void> {
+  const response = await fetch(`http://localhost:${server.addr.port}${path}`, { method });
+  console.log(`${method} ${path}: ${response.status} ${await response.text()}`);
+}
