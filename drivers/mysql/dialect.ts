@@ -26,9 +26,12 @@ const MAX_INTEGER = 2n ** 63n - 1n;
 /** How long a migration waits for another one. */
 const MIGRATION_LOCK_SECONDS = 60;
 
-/** What ends a CREATE TABLE; the two servers have no exact collation in common. */
+/** The collation of all text; the two servers have no exact one in common, so each reads its own. */
+const EXACTLY = "COLLATE /*M! utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */";
+
+/** What ends a CREATE TABLE. */
 const TABLE_OPTIONS = "ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 " +
-  "COLLATE /*M! utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */";
+  EXACTLY;
 
 /** The differences of MySQL and MariaDB. */
 export const mysqlDialect: Dialect = {
@@ -44,7 +47,8 @@ export const mysqlDialect: Dialect = {
   oneOf: inList,
   limit: (count) => ({ text: `LIMIT ${wholeNumber(count)}`, params: [] }),
   quote: (identifier) => `\`${identifier}\``,
-  asText: (expression) => `CAST(${expression} AS CHAR)`,
+  // A column's own collation, which may take "Ann" for "ann", would win over that of hero_id.
+  asText: (expression) => `CONVERT(CAST(${expression} AS CHAR) USING utf8mb4) ${EXACTLY}`,
 
   insert: insertRows,
   insertUnlessTaken: insertFreeRows,

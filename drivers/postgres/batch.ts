@@ -16,6 +16,12 @@ import type { Column, ColumnKind, ValueRows } from "../sql/dialect.ts";
 /** The types of the columns, to cast parameters to. */
 export type Types = Readonly<Record<ColumnKind, string>>;
 
+/** A text with `$1`, `$2` and so on for its question marks. */
+export function numbered(sql: string): string {
+  let count = 0;
+  return sql.replaceAll("?", () => `$${++count}`);
+}
+
 /** The rows of a batch within a statement. */
 export interface BatchSource {
   /** What stands after FROM: it has one row for each of the batch, with its number in `u.place`. */

@@ -9,7 +9,7 @@
 import type { WorkflowState } from "../../src/state/records.ts";
 import type { Plan, SqlScalar, Statement } from "../sql/client.ts";
 import type { CheckpointValues, Column, Tables } from "../sql/dialect.ts";
-import { batchStatement, type Types } from "./batch.ts";
+import { batchStatement, numbered, type Types } from "./batch.ts";
 import { wrapped } from "./values.ts";
 
 /** The columns of one checkpoint, in the order of the arrays. */
@@ -118,4 +118,3 @@ function merge(
   });
   return { merged, placeOf };
 }
-

@@ -8,22 +8,13 @@
  * @module
  */
 
-import type { WorkflowState } from "../../src/state/records.ts";
-import { changesOf, type Plan, rowsOf, type SqlScalar, type Statement } from "../sql/client.ts";
-import type {
-  CheckpointValues,
-  Column,
-  Dialect,
-  Insert,
-  KeyType,
-  Tables,
-  Update,
-  ValueCodec,
-  ValueRows,
-  Versions,
-} from "../sql/dialect.ts";
-import { batchStatement, type Types } from "./batch.ts";
+import { type Plan, rowsOf } from "../sql/client.ts";
+import type { Dialect, KeyType, Tables } from "../sql/dialect.ts";
+import { numbered, type Types } from "./batch.ts";
+import { checkpoint } from "./checkpoint.ts";
 import { DRIVER } from "./errors.ts";
+import { valuesFor } from "./values.ts";
+import { insertAll, insertUnlessTaken, updateAll, versions } from "./writes.ts";
 
 /** What the store does beside storing. */
 export interface DialectOptions {
@@ -93,19 +84,14 @@ function typesOf(keyType: KeyType): Types {
   };
 }
 
-/** A text with `$1`, `$2` and so on for its question marks. */
-export function numbered(sql: string): string {
-  let count = 0;
-  return sql.replaceAll("?", () => `$${++count}`);
-}
-
 /**
  * The keys of all tables that people made, in whatever schema: those of the store may be in one of
  * their own. Partitions have the key of their table, and extensions bring tables of their own.
  */
 const PRIMARY_KEYS = `SELECT n.nspname || '.' || c.relname AS table_name, ` +
   `format_type(a.atttypid, a.atttypmod) AS key_type, ` +
-  `pg_get_expr(d.adbin, d.adrelid) AS key_default ` +
+  `CASE WHEN a.atttypid = 'uuid'::regtype THEN pg_get_expr(d.adbin, d.adrelid) END ` +
+  `AS key_default ` +
   `FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid ` +
   `JOIN pg_namespace n ON n.oid = c.relnamespace ` +
   `JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY(i.indkey) ` +

@@ -147,22 +147,30 @@ function given(pool: pg.Pool): Connections {
 /** A dead connection shows again at the next query on it; until then there is nothing to do. */
 function ignore(): void {}
 
-async function takeFrom(pool: pg.Pool): Promise<Taken> {
-  const client = await pool.connect();
-  let spoilt = false;
-  const spoil = (): void => {
-    spoilt = true;
-  };
-  client.on("error", spoil);
-  return {
-    client,
-    spoil,
-    giveBack() {
-      // The pool listens again first, so that there is no moment in which nobody does.
-      client.release(spoilt);
-      client.off("error", spoil);
-    },
-  };
+/**
+ * Takes a connection. By callback, because the death of a connection can be in the very bytes that
+ * say that it is made: whoever awaits a promise listens too late.
+ */
+function takeFrom(pool: pg.Pool): Promise<Taken> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      if (client === undefined) return reject(error);
+      let spoilt = false;
+      const spoil = (): void => {
+        spoilt = true;
+      };
+      client.on("error", spoil);
+      resolve({
+        client,
+        spoil,
+        giveBack() {
+          // The pool listens again first, so that there is no moment in which nobody does.
+          client.release(spoilt);
+          client.off("error", spoil);
+        },
+      });
+    });
+  });
 }
 
 /** Host, port and database of a configuration. */

@@ -2,10 +2,13 @@
  * Transactions: a plan from its first statement to its COMMIT, in as few round trips as it allows.
  *
  * BEGIN travels with what the plan asks first, and COMMIT with what it asks last, unless the answer
- * must be known before. Two settings hold for the transaction only (`SET LOCAL`): plans are kept
- * with prepared statements, and one that was made while a table was empty would read it from end to
- * end for hours after it has grown; so no plan may read a whole table. And JIT compilation is off,
- * because it costs more than any statement here.
+ * must be known before.
+ *
+ * The server keeps its own plans of prepared statements, and one that was made while a table was
+ * empty, or by statistics of an idle hour, would read it from end to end for hours after it has
+ * filled. Every statement that writes finds its rows by an index, one by one, so for the time of
+ * the transaction (`SET LOCAL`) nothing else is allowed; and no JIT compilation, which costs more
+ * than any of them. Statements that only read are planned anew for the values they are given.
  *
  * @module
  */
@@ -29,9 +32,11 @@ import { isPool, type Taken } from "./pool.ts";
 const BEGIN = ask("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
 const COMMIT = ask("COMMIT");
 const ROLLBACK = ask("ROLLBACK");
+const OFF = ["enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "jit"];
 const SETTINGS = ask(
-  "SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)",
+  `SELECT ${OFF.map((name) => `set_config('${name}', 'off', true)`).join(", ")}`,
 );
+const PLANNED_ANEW = ask("SELECT set_config('plan_cache_mode', 'force_custom_plan', true)");
 /** The transaction's number, once it has written or locked something. */
 const XID = ask("SELECT txid_current_if_assigned() AS xid");
 const FORCED_XID = ask("SELECT txid_current() AS xid");
@@ -47,7 +52,10 @@ function asksIn(flight: Request): Ask[] {
 /** Runs a plan that only reads; each flight of it sees one state of the database. */
 export async function runRead<T>(fly: Fly, taken: Taken, plan: () => Plan<T>): Promise<T> {
   try {
-    return await driveFlights(plan(), (flight) => fly(taken.client, asksIn(flight)));
+    return await driveFlights(plan(), async (flight) => {
+      const answers = await fly(taken.client, [PLANNED_ANEW, ...asksIn(flight)]);
+      return answers.slice(1);
+    });
   } catch (error) {
     if (isUnusableAfter(error)) taken.spoil();
     throw error;
@@ -204,13 +212,11 @@ const UNDO = ask("ROLLBACK TO SAVEPOINT pawl_join");
 
 /** In a transaction of the caller the settings are put back: its own statements are none of ours. */
 const BORROWED = ask(
-  "SELECT set_config('pawl.seqscan', current_setting('enable_seqscan'), true), " +
-    "set_config('pawl.jit', current_setting('jit'), true), " +
-    "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)",
+  `SELECT ${OFF.map((name) => `set_config('pawl.${name}', current_setting('${name}'), true)`)}, ` +
+    OFF.map((name) => `set_config('${name}', 'off', true)`),
 );
 const RETURNED = ask(
-  "SELECT set_config('enable_seqscan', current_setting('pawl.seqscan'), true), " +
-    "set_config('jit', current_setting('pawl.jit'), true)",
+  `SELECT ${OFF.map((name) => `set_config('${name}', current_setting('pawl.${name}'), true)`)}`,
 );
 
 /** Runs a plan inside the caller's transaction; a savepoint keeps a failure from leaving a half. */

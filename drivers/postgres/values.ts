@@ -84,4 +84,3 @@ function unwrapped(value: unknown): string {
   if (text.startsWith(`"${WRAPPED}`)) return String(JSON.parse(text)).slice(WRAPPED.length);
   return text.replaceAll(/("(?:[^"\\]|\\.)*")|([,:]) /g, (_, string, mark) => string ?? mark);
 }
-

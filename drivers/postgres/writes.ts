@@ -56,7 +56,7 @@ export function insertUnlessTaken(table: string, columns: readonly Column[], typ
       `made AS (INSERT INTO ${table} (id, ${names.join(", ")}) ` +
       `SELECT id, ${names.join(", ")} FROM given ORDER BY name, hero_type, hero_id, place ` +
       `ON CONFLICT ${ONGOING} DO NOTHING RETURNING id) ` +
-      `SELECT made.id FROM given LEFT JOIN made ON made.id = given.id ORDER BY given.place`,
+      `SELECT CASE WHEN id IN (SELECT id FROM made) THEN id END AS id FROM given ORDER BY place`,
   );
   return function* (rows: ValueRows): Plan<unknown[]> {
     return (yield* rowsOf(statement(rows))).map((row) => row.id);
@@ -107,4 +107,3 @@ export function versions(types: Types): Versions {
     },
   };
 }
-

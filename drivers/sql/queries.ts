@@ -122,8 +122,8 @@ function lists(ground: Ground): Lists {
       `WHERE workflow_id = ? AND seq > ? ORDER BY seq ${limit}`,
   );
   const signals = dialect.text(
-    `SELECT ${columnList(dialect, SIGNAL_FIELDS)} FROM ${tables.signals} ` +
-      `WHERE workflow_id = ? ORDER BY sent_at, id`,
+    `SELECT ${columnList(dialect, SIGNAL_FIELDS, "s")} FROM ${tables.signals} s ` +
+      `WHERE s.workflow_id = ? ORDER BY s.sent_at, s.id`,
   );
   const due = template(
     dialect,

@@ -121,7 +121,7 @@ function inserts({ dialect, tables, keyType, codec }: Ground): Inserts {
   const insertExecutions = dialect.insert(tables.executions, executions);
   const insertSignals = dialect.insert(tables.signals, signals);
 
-  function* run<Row>(
+  function* run<Row extends { readonly id: string }>(
     insert: Insert,
     fields: readonly Field<Row>[],
     rows: readonly Row[],
@@ -130,7 +130,10 @@ function inserts({ dialect, tables, keyType, codec }: Ground): Inserts {
     const ids = yield* insert(rows.map((row) => valuesOf(codec, fields, row)));
     return rows.map((row, at) => {
       const id = ids[at] ?? null;
-      return id === null ? null : { ...row, id: codec.idOut(id) };
+      if (id === null) return null;
+      // The row was made for this insert, and nobody has seen it without its id.
+      (row as { id: string }).id = codec.idOut(id);
+      return row;
     });
   }
 
@@ -164,9 +167,9 @@ function updates({ dialect, tables, codec }: Ground): Updates {
   ): (rows: readonly Row[]) => Plan<void> {
     const fields = pick(all, names);
     const update = dialect.update(table, fields);
+    const values: readonly Field<Row>[] = [...fields, { ...ID, of: (row) => row.id }];
     return function* (rows) {
-      if (rows.length === 0) return;
-      yield* update(rows.map((row) => [...valuesOf(codec, fields, row), codec.idIn(row.id)]));
+      if (rows.length > 0) yield* update(rows.map((row) => valuesOf(codec, values, row)));
     };
   }
   const advance = writer(tables.workflows, WORKFLOW_FIELDS, ADVANCED);

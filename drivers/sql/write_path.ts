@@ -106,7 +106,7 @@ export function* finish(
   const known = sql.knownIds(batch.map((one) => one.executionId));
   const recall = own ? sql.recall : null;
   const recalled = recall?.take(batch) ?? null;
-  const pairs = recalled ?? (yield* sql.lock.pairs([...known.values()])); // 1
+  const pairs = recalled ?? (yield* sql.lock.held([...known.values()], seenIn(batch))); // 1
   const byId = new Map(pairs.map((pair) => [pair.execution.id, pair]));
   const nexts: { at: number; after: ExecutionRow; next: NewExecution }[] = [];
   const closed: ExecutionRow[] = [];
@@ -135,6 +135,15 @@ export function* finish(
   }
   if (version !== null) recall?.learn(results.flatMap(heldNext), version);
   return results;
+}
+
+/** The rows that the members of a batch bring along, by the execution's id. */
+function seenIn(batch: readonly Finished[]): Map<string, Pair> {
+  const seen = new Map<string, Pair>();
+  for (const { executionId, seen: pair } of batch) {
+    if (pair?.execution.id === executionId) seen.set(executionId, pair);
+  }
+  return seen;
 }
 
 /** Step 4 of a finish; answers the transaction's number where rows have versions. */

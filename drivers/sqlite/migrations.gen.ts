@@ -12,7 +12,7 @@ import type { Migration } from "../sql/migrate.ts";
 export const MIGRATIONS: readonly Migration[] = [
   {
     name: "0001_pawl",
-    checksum: "938240ecc3ebd1be4174d1c36f421f764bfb43d687415778aeb2e18c17c5ecb1",
+    checksum: "a72e8fbdbb15355faea17f6a051ed9c64b8522d4922af89d0b5b8bae25a71081",
     breaking: false,
     sql: `-- The tables of Pawl on SQLite. A statement ends with a semicolon at the end of a line.
 -- Times are epoch milliseconds; JSON is text that only the engine reads.
@@ -30,7 +30,12 @@ CREATE TABLE IF NOT EXISTS {{prefix}}workflows (
   name TEXT NOT NULL,
   hero_type TEXT,
   hero_id TEXT,
-  state TEXT NOT NULL CHECK (state IN ('ready', 'performing', 'paused', 'finished', 'canceled')),
+  -- Not IN: for a list of more than two SQLite builds a table anew with every write, which took a
+  -- fifth of the time of a step (11.6 µs against 9.0).
+  state TEXT NOT NULL CHECK (
+    state = 'performing' OR state = 'ready' OR state = 'finished' OR state = 'paused' OR
+    state = 'canceled'
+  ),
   current_step_name TEXT,
   next_step_name TEXT,
   allow_multiple INTEGER NOT NULL CHECK (allow_multiple IN (0, 1)),
@@ -68,7 +73,8 @@ CREATE TABLE IF NOT EXISTS {{prefix}}step_executions (
   seq INTEGER NOT NULL,
   step_name TEXT NOT NULL,
   state TEXT NOT NULL CHECK (
-    state IN ('scheduled', 'in_progress', 'completed', 'failed', 'canceled', 'skipped')
+    state = 'in_progress' OR state = 'completed' OR state = 'scheduled' OR state = 'skipped' OR
+    state = 'failed' OR state = 'canceled'
   ),
   outcome TEXT,
   cause TEXT,

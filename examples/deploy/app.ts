@@ -19,15 +19,17 @@ import { denoKvQueue } from "@pawl/pawl/deno-kv";
 import { postgresStore } from "@pawl/pawl/postgres";
 import { sqliteStore } from "@pawl/pawl/sqlite";
 
+const said: string[] = [];
+
 const greeting = workflow({
   name: "greeting",
   steps: [
-    { name: "greet", run: ({ input }) => console.log(`  hello, ${input}`) },
+    { name: "greet", run: ({ input }) => void said.push(`hello, ${input}`) },
     {
       name: "greet_again",
       // Short enough to watch; in earnest it would be days.
       wait: "200 ms",
-      run: ({ input }) => console.log(`  hello again, ${input}`),
+      run: ({ input }) => void said.push(`hello again, ${input}`),
     },
   ],
 });
@@ -48,7 +50,19 @@ engine.work();
 
 // A worker keeps house by itself every five minutes; a cron also does it when no process is up. On
 // Deploy it starts one for it; elsewhere it needs --unstable-cron.
-void Deno.cron?.("keep house", "*/30 * * * *", async () => void await engine.housekeep());
+const closing = new AbortController();
+void Deno.cron?.(
+  "keep house",
+  "*/30 * * * *",
+  { signal: closing.signal },
+  async () => void await engine.housekeep(),
+);
+
+// On SIGTERM `deno serve` takes no more requests by itself, but ends only when nothing is left to do.
+Deno.addSignalListener("SIGTERM", () => {
+  closing.abort();
+  void engine.close();
+});
 
 async function handle(request: Request): Promise<Response> {
   const { pathname, searchParams } = new URL(request.url);
@@ -58,7 +72,7 @@ async function handle(request: Request): Promise<Response> {
   }
   const run = await engine.find(pathname.slice("/greetings/".length));
   if (run === null) return Response.json({ error: "not found" }, { status: 404 });
-  return Response.json({ state: run.state, next: run.nextStepName });
+  return Response.json({ state: run.state, said });
 }
 
 const app: Deno.ServeDefaultExport = { fetch: handle };

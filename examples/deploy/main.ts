@@ -8,7 +8,7 @@
 
 import app, { engine } from "./app.ts";
 
-const server = Deno.serve({ port: 0, onListen: () => {} }, (request) => app.fetch(request));
+const server = Deno.serve({ port: 0, onListen: () => {} }, app.fetch);
 const finished = new Promise<void>((resolve) => {
   engine.events.on("finalize", ({ workflowState }) => {
     if (workflowState === "finished") resolve();

@@ -6,7 +6,7 @@
  */
 
 import { type Html, html } from "./html.ts";
-import { relative } from "./words.ts";
+import { coarse, relative } from "./words.ts";
 
 /** An instant as a date and a time. */
 export function at(instant: Date): Html {
@@ -20,6 +20,13 @@ export function ago(instant: Date, now: Date): Html {
   const iso = instant.toISOString();
   const text = relative(instant.getTime(), now.getTime());
   return html`<time datetime="${iso}" data-time="ago" title="${iso}">${text}</time>`;
+}
+
+/** How long ago an instant was, which the client counts on. */
+export function elapsed(instant: Date, now: Date): Html {
+  const iso = instant.toISOString();
+  const text = coarse(now.getTime() - instant.getTime());
+  return html`<time datetime="${iso}" data-time="for" title="${iso}">${text}</time>`;
 }
 
 /** An instant in a sentence for tooltips: the client replaces what is in the braces. */

@@ -8,6 +8,7 @@ import type { Iter, ResumablePart } from "../define/context.ts";
 import { durationMs } from "../define/durations.ts";
 import type { Progress } from "../define/records.ts";
 import { CursorError, InvalidInputError } from "../errors.ts";
+import { messageText } from "../state/stored_error.ts";
 import type { InterruptRequest, IterDeps } from "./deps.ts";
 import { type Iteration, STOP, STOP_SILENTLY } from "./drive.ts";
 import { createPosition, type Position } from "./position.ts";
@@ -146,7 +147,9 @@ function successor(cursor: unknown): number | bigint {
 function checkedProgress(progress: Progress): Progress {
   const { done, total, message } = progress;
   const counts = Number.isFinite(done) && (total === null || Number.isFinite(total));
-  if (counts && (message === null || typeof message === "string")) return progress;
+  if (counts && message === null) return progress;
+  // Like the message of an error it is for people: nothing in it may keep a cursor from its row.
+  if (counts && typeof message === "string") return { done, total, message: messageText(message) };
   throw new InvalidInputError("Cannot note progress: give two numbers and a text");
 }
 

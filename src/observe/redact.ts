@@ -33,6 +33,8 @@ const MAX_DEPTH = 12;
 
 /** Masks values. */
 export interface Redactor {
+  /** The names it was made for: whoever shows more adds its own to them. */
+  readonly names: readonly string[];
   /** Whether the value of a field of this name is masked. */
   hides(name: string): boolean;
   /** A text with the values after such names masked, as in `password=…` or `"token": "…"`. */
@@ -51,6 +53,7 @@ export function createRedactor(names: readonly string[]): Redactor {
     "giu",
   );
   const redactor: Redactor = {
+    names,
     hides: (name) => hidden.has(plain(name)),
     text: (text) => text.replace(pattern, (_, name, between) => `${name}${between}${MASK}`),
     value: (value) => masked(value, redactor, []),

@@ -8,6 +8,7 @@
  */
 
 import { nextOf, stepNamed, type WorkflowDefinition } from "../define/definition.ts";
+import { show } from "../define/options.ts";
 import {
   InvalidInputError,
   InvalidStateError,
@@ -20,6 +21,7 @@ import { isOngoing, type WorkflowRow } from "../state/records.ts";
 import type { SignalRow } from "../state/signal.ts";
 import { writeOptions } from "./announce.ts";
 import type { Core } from "./core.ts";
+import { encoded, storableText } from "./given.ts";
 import { stoppedFromOutside } from "./holdings.ts";
 import { type PlanBase, planNow, planStep } from "./plan.ts";
 import { announceIn, emitIn, graceMs, refuseWithoutTx } from "./transactions.ts";
@@ -172,6 +174,11 @@ export function planPlace(
   row: WorkflowRow,
   what: { stepName: string; from: "paused" | "ready"; tx?: unknown },
 ): Command {
+  if (typeof what.stepName !== "string") {
+    throw new InvalidInputError(
+      `Cannot go on at ${show(what.stepName)}: pass the name of a step`,
+    );
+  }
   const definition = definitionOf(core, row);
   const step = stepNamed(definition, what.stepName);
   if (step === null || step.removed) throw notDefined(definition, row, what.stepName);
@@ -198,16 +205,16 @@ export async function sendSignal(
   what: { name: string; payload: unknown; options: SignalOptions },
 ): Promise<SignalRecord> {
   refuseWithoutTx(core, what.options.tx, "send a signal");
-  if (typeof what.name !== "string" || what.name === "") {
-    throw new InvalidInputError("Cannot send a signal without a name");
-  }
-  const { tx, idempotencyKey } = what.options;
+  const name = storableText(what.name, "the name of a signal");
+  const { tx, idempotencyKey = null } = what.options;
   const result = await core.store.signal(row.id, {
-    name: what.name,
+    name,
     payload: what.payload === undefined || what.payload === null
       ? null
-      : core.codec.encode(what.payload),
-    idempotencyKey: idempotencyKey ?? null,
+      : encoded(core, what.payload, `the payload of "${name}"`),
+    idempotencyKey: idempotencyKey === null
+      ? null
+      : storableText(idempotencyKey, "an idempotency key"),
     graceMs: graceMs(core, tx),
   }, writeOptions(core, tx));
   switch (result.kind) {
@@ -215,7 +222,7 @@ export async function sendSignal(
       throw new WorkflowNotFoundError(row.id);
     case "refused":
       throw new InvalidStateError(
-        `Cannot signal "${what.name}" to a ${result.state} workflow: it has ended for good`,
+        `Cannot signal "${name}" to a ${result.state} workflow: it has ended for good`,
         { state: result.state },
       );
     case "known":

@@ -60,7 +60,8 @@ export async function conclude(
     const settled = await settle(scope, ran, options);
     const error = stalledBy(settled);
     if (error !== null) await reportAll(scope, [error]);
-    return { ...await afterwards(scope, settled, bodyRan(ran)), error };
+    const performed = await afterwards(scope, settled, bodyRan(ran));
+    return error === null ? performed : { ...performed, error };
   }
   const handled = await handleError(scope, ran);
   const result: StepResult = {
@@ -116,11 +117,18 @@ export async function settle(
   });
   const verdict = await verdictFor(scope, ruling);
   const finished: Finished = {
-    ...verdict,
+    closing: verdict.closing,
+    error: verdict.error,
+    metadata: verdict.metadata,
+    keepCursor: verdict.keepCursor,
+    bodyStarted: verdict.bodyStarted,
+    workflowState: verdict.workflowState,
+    nextStepName: verdict.nextStepName,
     next: verdict.next === null ? null : held(core, verdict.next, options),
     executionId: execution.id,
     workflowId: scope.workflow.id,
     token: execution.token as string,
+    seen: step.resumable ? undefined : { workflow: scope.workflow, execution },
   };
   const written = tx === undefined
     ? await finishSurely(core, finished, scope.log)
@@ -128,33 +136,45 @@ export async function settle(
   return { ruling, result: written, durationMs: elapsedMs(core, startedAt) };
 }
 
-/** The verdict of a ruling; a wait function that fails pauses the workflow before its step. */
-async function verdictFor(scope: StepScope, ruling: Ruling): Promise<Verdict> {
+/** The verdict of a ruling; a promise only where a step's wait is a function. */
+function verdictFor(scope: StepScope, ruling: Ruling): Verdict | Promise<Verdict> {
   const { core, definition, step, workflow } = scope;
+  const { then } = ruling;
+  if (then.to === "end") return verdictOf(ruling, { stepName: step.name, next: null });
   const base = { definition, workflow, now: core.now(), graceMs: graceMs(core) };
-  const plan = { stepName: step.name };
-  if (ruling.then.to === "end") return verdictOf(ruling, { ...plan, next: null });
-  if (ruling.then.to === "again") {
-    return verdictOf(ruling, { ...plan, next: planAgain(step, base, ruling.then) });
+  if (then.to === "again") {
+    return verdictOf(ruling, { stepName: step.name, next: planAgain(step, base, then) });
   }
   const following = nextOf(definition, step.name);
-  if (following === null) return verdictOf(ruling, { ...plan, next: null });
+  if (following === null) return verdictOf(ruling, { stepName: step.name, next: null });
+  const next = planStep(core, following, base);
+  return next instanceof Promise
+    ? verdictAfterWait(scope, ruling, following.name, next)
+    : verdictOf(ruling, { stepName: step.name, next });
+}
+
+/** A wait function that fails pauses the workflow before its step. */
+async function verdictAfterWait(
+  scope: StepScope,
+  ruling: Ruling,
+  following: string,
+  planning: Promise<NewExecution>,
+): Promise<Verdict> {
+  const { core, step } = scope;
   try {
-    return verdictOf(ruling, { ...plan, next: await planStep(core, following, base) });
+    return verdictOf(ruling, { stepName: step.name, next: await planning });
   } catch (thrown) {
     const error = toError(thrown);
-    scope.log.error(`The wait of step "${following.name}" failed; the workflow is paused`, {
-      error,
-    });
+    scope.log.error(`The wait of step "${following}" failed; the workflow is paused`, { error });
     await core.report(error, reportContext(scope));
     const { errorClass, message } = storedError(error);
-    const waitError = { step: following.name, class: errorClass, message };
+    const waitError = { step: following, class: errorClass, message };
     const paused: Ruling = {
       ...ruling,
       metadata: mergeMetadata(ruling.metadata, { waitError }),
       then: { to: "end", workflowState: "paused" },
     };
-    return verdictOf(paused, { stepName: following.name, next: null });
+    return verdictOf(paused, { stepName: following, next: null });
   }
 }
 

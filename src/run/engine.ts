@@ -122,7 +122,8 @@ export function buildEngine(options: EngineOptions & { readonly queue: QueueDriv
     transaction: (work) => inTransaction(core, work),
     enqueueInline,
     async find(id) {
-      const row = await core.store.get(String(id));
+      const known = typeof id === "string" || typeof id === "number" || typeof id === "bigint";
+      const row = known ? await core.store.get(String(id)) : null;
       return row === null ? null : createRun(core, row);
     },
     list: (filter) => listRuns(core, filter ?? {}),

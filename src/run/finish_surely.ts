@@ -20,8 +20,28 @@ export async function finishSurely(
   finished: Finished,
   log: Logger,
 ): Promise<FinishResult> {
+  const first = core.finish(finished);
+  try {
+    const result = await first;
+    if (result.kind === "done") return result;
+  } catch {
+    // It is met again right below.
+  }
+  return await persistently(core, finished, log, first);
+}
+
+/** What follows a first try that failed or was told "lost". */
+async function persistently(
+  core: Core,
+  finished: Finished,
+  log: Logger,
+  first: Promise<FinishResult>,
+): Promise<FinishResult> {
+  let sent: Promise<FinishResult> | null = first;
   return await persist(core, async () => {
-    const result = await core.finish(finished);
+    const answer = sent ?? core.finish(finished);
+    sent = null;
+    const result = await answer;
     // Not only after a failure here: the group that it travelled in may have been sent twice.
     return result.kind === "lost" ? await ownWrite(core, finished) : result;
   }, {

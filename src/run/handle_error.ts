@@ -75,7 +75,7 @@ async function askHandler(
   const flow = createFlow(scope.log);
   try {
     const context = ran.context ?? scope.conditions ?? conditionContext(scope, null);
-    await handler(stepContext(context, flow, { error }) as ExceptionContext);
+    await handler(Object.assign(stepContext(context, flow), { error }) as ExceptionContext);
   } catch (thrown) {
     if (!isFlowSignal(thrown)) return brokenHandler(thrown, error);
   } finally {

@@ -7,7 +7,7 @@
 import type { Logger } from "../define/context.ts";
 import type { WorkflowDefinition } from "../define/definition.ts";
 import { type Duration, durationMs } from "../define/durations.ts";
-import { optionsObject } from "../define/options.ts";
+import { optionsObject, show } from "../define/options.ts";
 import { StepConfigurationError } from "../errors.ts";
 import { createRedactor, type Redactor } from "../observe/redact.ts";
 import type { Tracer } from "../observe/tracing.ts";
@@ -191,7 +191,7 @@ export function redactorOf({ redact }: Pick<EngineOptions, "redact">): Redactor 
 /** A finite number above zero. */
 export function positive(value: number, what: string): number {
   if (typeof value !== "number" || !Number.isFinite(value) || value <= 0) {
-    throw new StepConfigurationError(`${what} must be a positive number: got ${String(value)}`);
+    throw new StepConfigurationError(`${what} must be a positive number: got ${show(value)}`);
   }
   return value;
 }
@@ -200,7 +200,7 @@ export function positive(value: number, what: string): number {
 export function whole(value: number, what: string): number {
   if (!Number.isSafeInteger(value) || value <= 0) {
     throw new StepConfigurationError(
-      `${what} must be a positive whole number: got ${String(value)}`,
+      `${what} must be a positive whole number: got ${show(value)}`,
     );
   }
   return value;

@@ -12,7 +12,7 @@
 import type { Logger } from "../define/context.ts";
 import { bareStep, stepNamed } from "../define/definition.ts";
 import { RecoveryLimitError, StepNotDefinedError } from "../errors.ts";
-import { markFailed } from "../observe/tracing.ts";
+import { markFailed, type Tracing } from "../observe/tracing.ts";
 import type { Claimed } from "../state/claim.ts";
 import { toError } from "../state/stored_error.ts";
 import {
@@ -27,7 +27,7 @@ import {
 } from "./conclude.ts";
 import type { Core } from "./core.ts";
 import { putBack } from "./put_back.ts";
-import { prepareStep, type Ran, type Ready, runStep } from "./run_step.ts";
+import { prepareAndRun, prepareStep, type Ran, type Ready, runStep } from "./run_step.ts";
 import { idsOf, type Interruption, scopeLogger, type StepScope } from "./step_scope.ts";
 import { inTransaction } from "./transactions.ts";
 
@@ -73,30 +73,39 @@ export async function perform(
       cursorless: false,
       interruption: options.interruption ?? null,
       conditions: null,
+      workflowRecord: null,
+      executionRecord: null,
     };
     if (claimed.from === "in_progress") return await recover(scope, "worker", options);
     if (options.jobLost) return await recover(scope, "job", options);
     if (step === null) return await undefinedStep(scope);
     // Its worker was stopped while the claim was on its way: nothing is begun any more.
     if (held.stopReason !== null) return await conclude(scope, SHUT_DOWN, options);
-    return await traced(scope, () => performStep(scope, options));
+    return core.tracing === null
+      ? await performStep(scope, options)
+      : await traced(core.tracing, scope, () => performStep(scope, options));
   } finally {
     held.release();
   }
 }
 
 async function performStep(scope: StepScope, options: PerformOptions): Promise<Performed> {
+  if (!scope.step.transaction) {
+    return await conclude(scope, await orAbandoned(scope, prepareAndRun(scope)), options);
+  }
   const prepared = await orAbandoned(scope, prepareStep(scope));
-  if (prepared.kind !== "ready") return await conclude(scope, prepared, options);
-  return scope.step.transaction
+  return prepared.kind === "ready"
     ? await performInTransaction(scope, prepared, options)
-    : await conclude(scope, await orAbandoned(scope, runStep(scope, prepared)), options);
+    : await conclude(scope, prepared, options);
 }
 
 /** Where somebody traces, an execution is a span in the trace of whoever started the workflow. */
-async function traced(scope: StepScope, work: () => Promise<Performed>): Promise<Performed> {
-  const { core, workflow, execution } = scope;
-  if (core.tracing === null) return await work();
+async function traced(
+  tracing: Tracing,
+  scope: StepScope,
+  work: () => Promise<Performed>,
+): Promise<Performed> {
+  const { workflow, execution } = scope;
   const attributes = {
     "pawl.workflow.name": workflow.name,
     "pawl.workflow.id": workflow.id,
@@ -105,7 +114,7 @@ async function traced(scope: StepScope, work: () => Promise<Performed>): Promise
     "pawl.attempt": execution.attempt,
   };
   const name = `${workflow.name} ${execution.stepName}`;
-  return await core.tracing.span(
+  return await tracing.span(
     { name, traceparent: workflow.traceparent, attributes },
     async (span) => {
       const performed = await work();

@@ -29,14 +29,19 @@ export interface PlanBase {
   readonly graceMs: number;
 }
 
-/** The first execution of a step, due after the step's own wait. */
-export async function planStep(
+/** The first execution of a step, due after the step's own wait; a promise only where it is asked. */
+export function planStep(
   core: Core,
   step: StepDefinition,
   base: PlanBase,
-): Promise<NewExecution> {
+): NewExecution | Promise<NewExecution> {
   const { wait } = step;
-  const found = typeof wait === "function" ? await askWait(core, wait, base) : wait;
+  return typeof wait === "function"
+    ? askWait(core, wait, base).then((found) => planAfter(step, base, found))
+    : planAfter(step, base, wait);
+}
+
+function planAfter(step: StepDefinition, base: PlanBase, found: unknown): NewExecution {
   const waitMs = found === null || found === undefined
     ? 0
     : durationMs(found, `the wait of step "${step.name}"`);

@@ -13,7 +13,7 @@
  */
 
 import type { ConditionContext, SignalEvent, StepContext } from "../define/context.ts";
-import type { Hooks } from "../define/definition.ts";
+import type { HeroDefinition, Hooks } from "../define/definition.ts";
 import { StepConfigurationError, StepInterruptedError, StepTimeoutError } from "../errors.ts";
 import type { ErrorPhase, FlowRequest } from "../state/decide.ts";
 import { toError } from "../state/stored_error.ts";
@@ -78,6 +78,12 @@ export async function prepareStep(scope: StepScope): Promise<Prepared> {
   return prepared;
 }
 
+/** Prepares a step and, if nothing is against it, runs it. */
+export async function prepareAndRun(scope: StepScope): Promise<Ran> {
+  const prepared = await prepareStep(scope);
+  return prepared.kind === "ready" ? await runStep(scope, prepared) : prepared;
+}
+
 /** Runs the body of a step in its hooks; `tx` is the open transaction of one that asked for it. */
 export async function runStep(scope: StepScope, ready: Ready, tx?: unknown): Promise<Ran> {
   const startedAt = scope.core.clock.now();
@@ -102,7 +108,7 @@ async function evaluate(scope: StepScope): Promise<Prepared> {
   let phase: ErrorPhase = "prepare";
   let mustPause = false;
   try {
-    const hero = await loadHero(scope);
+    const hero = definition.hero === null ? null : await loadHero(scope);
     if (hero === GONE) return { kind: "precondition", action: "cancel", why: "hero_gone" };
     context = conditionContext(scope, hero);
     scope.conditions = context;
@@ -135,8 +141,7 @@ async function evaluate(scope: StepScope): Promise<Prepared> {
 const GONE: unique symbol = Symbol("the hero is gone");
 
 async function loadHero({ definition, workflow }: StepScope): Promise<unknown> {
-  const { hero } = definition;
-  if (hero === null) return null;
+  const hero = definition.hero as HeroDefinition;
   if (workflow.heroId !== null && workflow.heroType !== hero.type) {
     throw new StepConfigurationError(
       `Cannot load the hero of workflow ${workflow.id}: its type is "${workflow.heroType}", ` +
@@ -162,17 +167,15 @@ async function runBody(scope: StepScope, ready: Ready, tx: unknown): Promise<Ran
   const { step, log } = scope;
   const flow = createFlow(log);
   const iteration = step.resumable ? openIteration(scope, flow, ready.cursor) : null;
-  const context = stepContext(ready.context, flow, {
-    ...iteration?.parts,
-    ...(step.transaction ? { tx } : {}),
-    ...(step.waitFor === null ? {} : { event: ready.event }),
-  });
+  const context = stepContext(ready.context, flow);
+  if (iteration !== null) Object.assign(context, iteration.parts);
+  if (step.transaction) Object.assign(context, { tx });
+  if (step.waitFor !== null) Object.assign(context, { event: ready.event });
   try {
-    const body = wrapInHooks(scope, context);
     await (step.timeoutMs === null || step.waitFor !== null
-      ? body()
-      : withTimeout(scope, step.timeoutMs, body));
-    await iteration?.settle();
+      ? callBody(scope, context)
+      : withTimeout(scope, step.timeoutMs, async () => await callBody(scope, context)));
+    if (iteration !== null) await iteration.settle();
     return resultOf(flow.request());
   } catch (thrown) {
     await iteration?.settle().catch((error) =>
@@ -223,14 +226,15 @@ function resultOf(request: Request | null): Ran {
   return reason === "lost_lease" ? { kind: "lost" } : { kind: "interrupted", reason, waitMs };
 }
 
-/** The body inside its hooks: inherited hooks outermost, after-hooks however the body ended. */
-function wrapInHooks(scope: StepScope, context: StepContext): () => Promise<void> {
-  const { step, definition } = scope;
+/** Calls the body inside its hooks: inherited hooks outermost, after-hooks however it ended. */
+function callBody({ step, definition }: StepScope, context: StepContext): unknown {
+  if (definition.hooks.length === 0) return step.run?.(context);
   const body = async (): Promise<void> => void await step.run?.(context);
-  return definition.hooks.reduceRight<() => Promise<void>>(
+  const wrapped = definition.hooks.reduceRight<() => Promise<void>>(
     (inner, hooks) => () => hooked(hooks, context, inner),
     body,
   );
+  return wrapped();
 }
 
 async function hooked(
@@ -254,7 +258,7 @@ async function hooked(
 async function withTimeout(
   { core, step, held, log }: StepScope,
   limitMs: number,
-  body: () => Promise<void>,
+  body: () => Promise<unknown>,
 ): Promise<void> {
   let expired: StepTimeoutError | null = null;
   const running = body();

@@ -14,6 +14,7 @@ import type { NewExecution, NewWorkflow, WorkflowRow } from "../state/records.ts
 import { writeOptions } from "./announce.ts";
 import type { Core } from "./core.ts";
 import { MAX_BATCH } from "./create_core.ts";
+import { encoded, storableText, storableTime } from "./given.ts";
 import { planStep } from "./plan.ts";
 import { createRun, type Run } from "./run.ts";
 import { announceIn, emitIn, graceMs, refuseWithoutTx } from "./transactions.ts";
@@ -159,20 +160,9 @@ async function firstExecution(
   return await planStep(core, step, {
     definition,
     workflow: provisional(core, base),
-    now: startTime(core, options.at),
+    now: options.at === undefined ? core.now() : storableTime(options.at, '"at"'),
     graceMs: graceMs(core, options.tx),
   });
-}
-
-function startTime(core: Core, at: Date | number | undefined): Date {
-  if (at === undefined) return core.now();
-  const date = typeof at === "number" ? new Date(at) : at;
-  if (!(date instanceof Date) || Number.isNaN(date.getTime())) {
-    throw new InvalidInputError(
-      `"at" must be a valid Date or epoch milliseconds: got ${String(at)}`,
-    );
-  }
-  return date;
 }
 
 function heroOf(
@@ -197,8 +187,10 @@ function heroOf(
 /** The id of a hero that was given as itself or as its id. */
 export function heroIdOf(hero: HeroDefinition, given: unknown): string {
   const id = typeof given === "object" && given !== null ? hero.idOf?.(given) : given;
-  if (typeof id === "string" && id !== "") return storableId(hero, id);
-  if (typeof id === "bigint" || Number.isSafeInteger(id)) return String(id);
+  if (typeof id === "string" && id !== "") return storableText(id, `the id of a ${hero.type}`);
+  if (typeof id === "bigint" || Number.isSafeInteger(id)) {
+    return storableText(String(id), `the id of a ${hero.type}`);
+  }
   if (typeof id === "number") {
     throw new InvalidInputError(
       `Cannot use ${id} as the id of a ${hero.type}: a number must be whole and below 2^53; ` +
@@ -209,28 +201,6 @@ export function heroIdOf(hero: HeroDefinition, given: unknown): string {
     ? `pass its id, or give hero("${hero.type}") an idOf`
     : "a string, number or bigint is needed";
   throw new InvalidInputError(`Cannot tell the id of this ${hero.type}: ${how}`);
-}
-
-function storableId(hero: HeroDefinition, id: string): string {
-  if (id.length > 255) {
-    throw new InvalidInputError(`The id of a ${hero.type} has more than 255 characters`);
-  }
-  if (!id.isWellFormed() || id.includes("\0")) {
-    throw new InvalidInputError(
-      `The id of a ${hero.type} contains NUL or half a character: databases refuse both`,
-    );
-  }
-  return id;
-}
-
-/** Writes what a caller gave; what could not come back is the caller's mistake. */
-function encoded(core: Core, value: unknown, what: string): string {
-  try {
-    return core.codec.encode(value);
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new InvalidInputError(`Cannot store ${what}: ${why}`, { cause });
-  }
 }
 
 function metadataFrom(

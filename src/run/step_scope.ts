@@ -57,6 +57,10 @@ export interface StepScope {
   readonly interruption: Interruption | null;
   /** What the conditions were given; null until the hero is loaded. */
   conditions: ConditionContext | null;
+  /** What a body sees of the workflow; null until it looks. */
+  workflowRecord: WorkflowRecord | null;
+  /** What a body sees of the execution; null until it looks. */
+  executionRecord: ExecutionRecord | null;
 }
 
 /** The logger of an execution. */
@@ -92,52 +96,65 @@ export function reportContext(
 
 /** The context of conditions: no flow functions. The records are made for whoever looks at them. */
 export function conditionContext(scope: StepScope, hero: unknown): ConditionContext {
-  const { core, workflow, execution, held } = scope;
-  let ofWorkflow: WorkflowRecord | null = null;
-  let ofExecution: ExecutionRecord | null = null;
-  return {
+  const { core, workflow, execution } = scope;
+  const context = {
     hero,
     input: decodeColumn(core.codec, "input", workflow.input),
-    get workflow() {
-      return ofWorkflow ??= workflowRecord(workflow, core.codec);
-    },
-    get execution() {
-      return ofExecution ??= executionRecord(execution, core.codec);
-    },
     attempt: execution.attempt,
     previousError: previousErrorOf(execution),
-    get signal() {
-      return held.signal;
-    },
     log: scope.log,
   };
+  return withLazyParts(context, scope);
 }
 
 /** The context of hooks and bodies; parts that only some steps have are added by the caller. */
-export function stepContext(
-  conditions: ConditionContext,
-  flow: Flow,
-  parts: Record<string, unknown>,
-): StepContext {
+export function stepContext(conditions: ConditionContext, flow: Flow): StepContext {
+  const { cancel, pause, skip, finish, reattempt, suspend } = flow.functions;
   const { hero, input, attempt, previousError, log } = conditions;
-  return {
-    ...flow.functions,
-    ...parts,
-    hero,
-    input,
-    get workflow() {
-      return conditions.workflow;
-    },
-    get execution() {
-      return conditions.execution;
-    },
-    attempt,
-    previousError,
-    get signal() {
-      return conditions.signal;
-    },
-    log,
+  const context = {
+    ...{ cancel, pause, skip, finish, reattempt, suspend },
+    ...{ hero, input, attempt, previousError, log },
   };
+  return withLazyParts(context, (conditions as unknown as Lazy)[SCOPE]);
+}
+
+/** Where a context keeps what its parts are made from; nobody sees it who prints one. */
+const SCOPE = Symbol("scope");
+
+interface Lazy {
+  readonly [SCOPE]: StepScope;
+}
+
+/**
+ * Parts that most bodies never look at, made for whoever does. The functions are the same for all
+ * contexts: with a function of its own in each, a context takes three times the memory.
+ */
+const LAZY_PARTS: PropertyDescriptorMap = {
+  workflow: {
+    enumerable: true,
+    get(this: Lazy): WorkflowRecord {
+      const scope = this[SCOPE];
+      return scope.workflowRecord ??= workflowRecord(scope.workflow, scope.core.codec);
+    },
+  },
+  execution: {
+    enumerable: true,
+    get(this: Lazy): ExecutionRecord {
+      const scope = this[SCOPE];
+      return scope.executionRecord ??= executionRecord(scope.execution, scope.core.codec);
+    },
+  },
+  signal: {
+    enumerable: true,
+    get(this: Lazy): AbortSignal {
+      return this[SCOPE].held.signal;
+    },
+  },
+};
+
+function withLazyParts<Context>(context: object, scope: StepScope): Context {
+  Object.defineProperty(context, SCOPE, { value: scope });
+  return Object.defineProperties(context, LAZY_PARTS) as Context;
 }
 
 /** The event in an execution's metadata, or null. */

@@ -107,8 +107,10 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
       });
     } finally {
       running--;
+      // Slots of one group commit get free one after the other: one claim for all of them. It comes
+      // before whoever waits for a change, so that nobody takes the worker for idle in between.
+      if (polls) queueMicrotask(pump);
       changed();
-      if (polls) void pump();
     }
   }
 

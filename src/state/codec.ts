@@ -141,7 +141,8 @@ function writeString(text: string, at: Place): string {
   return isPortable(text) ? json : tagged("string", JSON.stringify(json), at);
 }
 
-function isPortable(text: string): boolean {
+/** Whether every database can store a text as it is: NUL and half a character are refused by some. */
+export function isPortable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
 

@@ -42,6 +42,12 @@ export interface Finished extends Verdict {
   readonly workflowId: string;
   /** The token of the claim. */
   readonly token: string;
+  /**
+   * The two rows as the store last answered them to whoever holds the claim, where no cursor was
+   * stored since. As long as the token is the execution's and the workflow is still in that state,
+   * they are as they are here, so that a store need not read them as a whole; it may always do so.
+   */
+  readonly seen?: { readonly workflow: WorkflowRow; readonly execution: ExecutionRow } | undefined;
 }
 
 /** What came of a finish. */

@@ -86,6 +86,11 @@ function stackOf(error: Error): string {
   return parts.join("\n");
 }
 
+/** A text for people, such as a message: cut to size, and without what a database would refuse. */
+export function messageText(text: string): string {
+  return cut(text, MAX_MESSAGE);
+}
+
 /** Cuts text, says how much is missing, and leaves nothing that a database would refuse. */
 function cut(text: string, limit: number): string {
   const clean = text.slice(0, limit).replaceAll("\0", "\uFFFD");

@@ -114,17 +114,25 @@ export function newExecutionRow(
   fresh: NewExecution,
   place: { id: string; workflowId: string; seq: number; now: Date; signalPending: boolean },
 ): ExecutionRow {
-  const { hold, graceMs, ...given } = fresh;
+  const { hold, graceMs } = fresh;
   const leaseUntil = hold === null ? null : new Date(place.now.getTime() + hold.leaseMs);
+  // Field by field: an object that is spread and then grows takes four times the memory.
   return {
-    ...given,
     id: place.id,
     workflowId: place.workflowId,
     seq: place.seq,
+    stepName: fresh.stepName,
     state: hold === null ? "scheduled" : "in_progress",
     outcome: null,
     cause: null,
+    attempt: fresh.attempt,
+    failures: fresh.failures,
+    continuesFromId: fresh.continuesFromId,
+    cursor: fresh.cursor,
     progress: null,
+    waitingFor: fresh.waitingFor,
+    waitUntil: fresh.waitUntil,
+    scheduledFor: fresh.scheduledFor,
     wakeAt: leaseUntil ?? wakeAt(dueAt(fresh, place.signalPending), graceMs),
     token: hold?.token ?? null,
     leaseUntil,
@@ -138,7 +146,10 @@ export function newExecutionRow(
     errorClass: null,
     errorMessage: null,
     errorStack: null,
+    metadata: fresh.metadata,
     jobId: null,
+    queue: fresh.queue,
+    priority: fresh.priority,
     createdAt: place.now,
   };
 }

@@ -146,11 +146,7 @@ storeTest(
       assert.equal(again.kind, "known");
       const created = only(await store.create([newWorkflow({ heroId: "2" })], options));
       assert.equal(expectKind(created, "duplicate").existingId, other.workflow.id);
-      const resumed = await store.command(
-        workflow.id,
-        resume({ first: newExecution({ waitingFor: "approved" }) } as never),
-        options,
-      );
+      const resumed = await store.command(workflow.id, resume(), options);
       const { job } = expectKind(resumed, "done");
       assert.ok(job !== null, "the signal is there, so the step is announced");
       await tx.query("COMMIT");

@@ -20,6 +20,7 @@ import {
   workflow,
 } from "@pawl/pawl";
 import { run as runCommandLine } from "@pawl/pawl/cli";
+import { dashboard, toNodeListener } from "@pawl/pawl/dashboard";
 import { denoKvQueue } from "@pawl/pawl/deno-kv";
 import { memoryStore } from "@pawl/pawl/memory";
 import { mysqlStore } from "@pawl/pawl/mysql";
@@ -38,6 +39,7 @@ import {
   testEngine,
 } from "@pawl/pawl/testing";
 import { createPool } from "mysql2/promise";
+import { createServer, type Server } from "node:http";
 import { DatabaseSync } from "node:sqlite";
 // @ts-types="@types/pg"
 import pg from "pg";
@@ -150,6 +152,11 @@ export async function useEngine(): Promise<void> {
   engine.events.on("finalize", (event) => same<typeof event.durationMs, number>());
   await engine.close();
   await engine[Symbol.asyncDispose]();
+}
+
+/** The dashboard behind the server of Node. */
+export function useDashboard(engine: Engine): Server {
+  return createServer(toNodeListener(dashboard(engine, { basePath: "/pawl" })));
 }
 
 /** What a test does. */

@@ -110,7 +110,7 @@ setText(document.getElementById("zone"), zone);
 showTimes(document);
 setInterval(() => {
   if (document.hidden) return;
-  for (const element of document.querySelectorAll('[data-time="ago"]')) showTime(element);
+  for (const element of document.querySelectorAll('[data-time="ago"], [data-time="for"]')) showTime(element);
 }, 1000);
 
 const tip = document.getElementById("tip");

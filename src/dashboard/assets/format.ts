@@ -48,6 +48,7 @@ function secondsOf(date) {
 const FORMS = {
   at: (date) => dayOf(date) + " " + secondsOf(date),
   ago: (date, nowMs) => relative(date.getTime(), nowMs),
+  for: (date, nowMs) => coarse(nowMs - date.getTime()),
   clock: clockOf,
   seconds: secondsOf,
   millis: (date) => two(date.getSeconds()) + "." + String(date.getMilliseconds()).padStart(3, "0"),

@@ -11,7 +11,7 @@ import { region } from "../layout.ts";
 import { workflowHref } from "../routes.ts";
 import { ago, at } from "../times.ts";
 import type { Json } from "../values.ts";
-import type { Desk, Frame, Regions, View } from "../view.ts";
+import type { Desk, Frame, View } from "../view.ts";
 import { coarse, count, counted, duration, firstLine, STATE_MEANINGS, STATES } from "../words.ts";
 import { chart, percent, sumsOf } from "./chart.ts";
 import { type DefinitionCounts, lagOf, type Overview, readOverview } from "./read.ts";

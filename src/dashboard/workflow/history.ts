@@ -7,12 +7,12 @@
 
 import { metadataOf } from "../../state/metadata.ts";
 import type { ExecutionRow } from "../../state/records.ts";
-import { type Content, type Html, html } from "../html.ts";
+import { type Content, type Html, html, nothing } from "../html.ts";
 import { valueBlock } from "../parts.ts";
-import { at } from "../times.ts";
+import { ago, at } from "../times.ts";
 import type { Desk } from "../view.ts";
-import { count, firstLine } from "../words.ts";
-import { errorBody, whenOf } from "./panels.ts";
+import { count, duration, firstLine } from "../words.ts";
+import { errorBody } from "./error.ts";
 import { errorOf } from "./headline.ts";
 import { kindOf } from "./lanes.ts";
 import type { Dossier } from "./read.ts";
@@ -20,48 +20,73 @@ import { outcomeWords } from "./timeline.ts";
 
 /** A page that renews itself every second must stay small; the rest is one click away. */
 const SHORT = 25;
+const COLUMNS = 7;
 
 /** The table of executions. */
 export function historyPanel(dossier: Dossier, desk: Desk, isWhole: boolean): Html {
   const { executions, now } = dossier;
   const newest = executions.toReversed();
   const shown = isWhole ? newest : newest.slice(0, SHORT);
-  if (shown.length === 0) return html``;
+  if (shown.length === 0) return nothing;
   const more = newest.length - shown.length;
-  return html`<div class="card flush"><div class="card-head"><h2>Executions</h2><p class="quiet">newest
-      first</p></div><div class="scroll"><table class="executions"><thead><tr><th scope="col"
-      class="num">#</th><th scope="col">step</th><th scope="col">outcome</th><th scope="col" class="num"
-      >attempt</th><th scope="col">due</th><th scope="col">started</th><th scope="col" class="num">took</th
-      ><th scope="col">worker</th></tr></thead><tbody>${
-    shown.map((one) => row(one, desk, now))
-  }</tbody></table></div>${
-    more === 0
-      ? null
-      : html`<p class="more"><a href="?all=1#history">Show ${count(more)} older executions</a></p>`
-  }</div>`;
+  return html`
+    <div class="card flush">
+      <div class="card-head">
+        <h2>Executions</h2>
+        <p class="quiet">newest first</p>
+      </div>
+      <div class="scroll">
+        <table class="executions">
+          <thead>
+            <tr>
+              <th scope="col" class="num">#</th>
+              <th scope="col">step</th>
+              <th scope="col">outcome</th>
+              <th scope="col" class="num">attempt</th>
+              <th scope="col">started</th>
+              <th scope="col" class="num">took</th>
+              <th scope="col">worker</th>
+            </tr>
+          </thead>
+          <tbody>${shown.map((one) => row(one, desk, now))}</tbody>
+        </table>
+      </div>
+      ${more > 0 && html`
+        <p class="more"><a href="?all=1#history">Show ${count(more)} older executions</a></p>
+      `}
+    </div>
+  `;
 }
 
 function row(one: ExecutionRow, desk: Desk, now: Date): Html {
   const detail = detailsOf(one, desk);
   return html`
-    <tr id="x${one.id}" data-key="${one.id}">
+    <tr id="x${one.id}" data-key="x${one.id}">
       <td class="num">${one.seq}</td>
-      <th scope="row"
-      ><code>${one.stepName}</code></th>
-      <td><span class="dot l-${kindOf(one)}" aria-hidden="true"></span> ${one.state === "scheduled"
-        ? waitingWords(one)
-        : outcomeWords(one)}</td>
+      <th scope="row"><code>${one.stepName}</code></th>
+      <td class="outcome">
+        <span class="dot l-${kindOf(one)}" aria-hidden="true"></span>
+        ${one.state === "scheduled" ? waitingWords(one) : outcomeWords(one)}
+      </td>
       <td class="num">${one.attempt}</td>
-      <td class="when">${at(one.scheduledFor)}</td>
-      <td class="when">${one.startedAt === null ? "–" : at(one.startedAt)}</td>
-      <td class="num">${whenOf(one, now)}</td>
-      <td><code class="worker">${one.worker ?? "–"}</code></td>
-    </tr>${detail === null ? null : html`
-      <tr class="detail" data-key="d${one.id}">
-        <td colspan="8">${detail}</td>
-      </tr>
+      <td class="when">${beginning(one, now)}</td>
+      <td class="num">${tookText(one, now)}</td>
+      <td><code class="worker" title="${one.worker ?? ""}">${one.worker ?? "–"}</code></td>
+    </tr>
+    ${detail !== null && html`
+      <tr class="detail" data-key="d${one.id}"><td colspan="${COLUMNS}">${detail}</td></tr>
     `}
   `;
+}
+
+function beginning({ startedAt, scheduledFor, finishedAt }: ExecutionRow, now: Date): Content {
+  if (startedAt !== null) return at(startedAt);
+  return finishedAt === null ? html`due ${ago(scheduledFor, now)}` : "not started";
+}
+
+function tookText({ startedAt, finishedAt }: ExecutionRow, now: Date): string {
+  if (startedAt === null) return "–";
+  return duration(Math.max(0, (finishedAt ?? now).getTime() - startedAt.getTime()));
 }
 
 function waitingWords({ waitingFor }: ExecutionRow): Content {
@@ -75,13 +100,17 @@ function detailsOf(one: ExecutionRow, { values, core }: Desk): Html | null {
   const told = event === undefined ? notes : { ...notes, event: eventOf(event, core.codec.decode) };
   const hasNotes = Object.keys(told).length > 0;
   if (error === null && !hasNotes && one.progress === null) return null;
-  return html`<details><summary>${
-    error === null
-      ? one.progress === null ? "Notes" : `Progress: ${progressText(one)}`
-      : html`<b>${error.errorClass}</b> ${firstLine(values.text(error.message), 120)}`
-  }</summary>${error === null ? null : errorBody(error, values.text)}${
-    hasNotes ? valueBlock(values.value(told)) : null
-  }</details>`;
+  const summary = error === null
+    ? one.progress === null ? "Notes" : `Progress: ${progressText(one)}`
+    : html`<b>${error.errorClass}</b> ${firstLine(values.text(error.message), 120)}`;
+  if (error === null && !hasNotes) return html`<p class="quiet">${summary}</p>`;
+  return html`
+    <details>
+      <summary>${summary}</summary>
+      ${error !== null && errorBody(error, values.text)}
+      ${hasNotes && valueBlock(values.value(told))}
+    </details>
+  `;
 }
 
 /** The payload of a signal is stored as text inside of the metadata. */

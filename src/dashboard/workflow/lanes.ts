@@ -111,43 +111,108 @@ export function kindOf({ state, outcome }: ExecutionRow): SpanKind {
   return "success";
 }
 
-/** The time that a drawing covers. */
+/** The time that a drawing covers, and where in it each instant is. */
 export interface Scale {
   /** Its left edge. */
   readonly fromMs: number;
   /** Its right edge. */
   readonly untilMs: number;
+  /** Instants and their places in percent, both growing; between two of them it is even. */
+  readonly points: readonly (readonly [ms: number, place: number])[];
 }
 
-/** From the beginning to the end, or to now and the next due time, as far as it is worth its room. */
-export function scaleOf(
-  lanes: readonly Lane[],
-  { workflow, now, hidden }: {
-    readonly workflow: WorkflowRow;
-    readonly now: Date;
-    readonly hidden: number;
-  },
-): Scale {
+/** How a scale is made. */
+export interface ScaleOptions {
+  /** The workflow. */
+  readonly workflow: WorkflowRow;
+  /** The present instant. */
+  readonly now: Date;
+  /** How many executions before the first lane are left out. */
+  readonly hidden: number;
+  /** Whether long times in which nothing ran are shortened. */
+  readonly isShort: boolean;
+}
+
+/**
+ * From the beginning to the end, or to now and the next due time, as far as it is worth its room: a
+ * wait of a month must not press the hour before it into nothing.
+ */
+export function scaleOf(lanes: readonly Lane[], options: ScaleOptions): Scale {
+  const { workflow, now, hidden, isShort } = options;
   const spans = lanes.flatMap((lane) => lane.spans);
-  const nowMs = now.getTime();
   const firstMs = hidden > 0 ? spans[0]?.fromMs : undefined;
   const fromMs = firstMs ?? workflow.createdAt.getTime();
-  const isOver = workflow.state === "finished" || workflow.state === "canceled";
+  const goesOn = spans.some(({ execution }) => execution.finishedAt === null);
   const pastMs = Math.max(
     fromMs + 1,
     ...spans.filter((one) => one.kind !== "future").map((one) => one.untilMs),
-    isOver ? fromMs : nowMs,
+    goesOn ? now.getTime() : fromMs,
   );
   const future = spans.find((one) => one.kind === "future");
-  if (future === undefined) return { fromMs, untilMs: pastMs };
-  // A wait of a month must not press the hour before it into nothing.
   const roomMs = Math.max(60_000, pastMs - fromMs);
-  return { fromMs, untilMs: Math.min(future.untilMs, pastMs + roomMs) };
+  const untilMs = future === undefined ? pastMs : Math.min(future.untilMs, pastMs + roomMs);
+  const points = isShort ? shortened(spans, fromMs, untilMs) : even(fromMs, untilMs);
+  return { fromMs, untilMs, points };
+}
+
+function even(fromMs: number, untilMs: number): Scale["points"] {
+  return [[fromMs, 0], [untilMs, 100]];
+}
+
+/** The kinds of spans in which no body runs. */
+const RESTS: ReadonlySet<SpanKind> = new Set(["wait", "future", "queued", "overdue"]);
+
+/** Whether a span shows a body, and not a wait. */
+export function isBody({ kind }: LaneSpan): boolean {
+  return !RESTS.has(kind);
+}
+
+/** Times of running keep their proportions; a time of rest is never longer than a fifth of them. */
+function shortened(spans: readonly LaneSpan[], fromMs: number, untilMs: number): Scale["points"] {
+  const busy = busyTimes(spans.filter(isBody));
+  const busyMs = busy.reduce((sum, one) => sum + one.untilMs - one.fromMs, 0);
+  const longestRestMs = Math.max(busyMs / 5, 200);
+  const points: [number, number][] = [[fromMs, 0]];
+  let weight = 0;
+  const goTo = (ms: number, mostMs: number): void => {
+    const [lastMs] = points.at(-1) as [number, number];
+    if (ms <= lastMs) return;
+    weight += Math.min(ms - lastMs, mostMs);
+    points.push([ms, weight]);
+  };
+  for (const one of busy) {
+    goTo(one.fromMs, longestRestMs);
+    goTo(one.untilMs, Infinity);
+  }
+  goTo(untilMs, longestRestMs);
+  return points.map(([ms, place]) => [ms, weight === 0 ? 0 : place / weight * 100]);
+}
+
+/** The times in which anything ran, joined where they touch. */
+export function busyTimes(
+  spans: readonly Pick<LaneSpan, "fromMs" | "untilMs">[],
+): { fromMs: number; untilMs: number }[] {
+  const joined: { fromMs: number; untilMs: number }[] = [];
+  for (const { fromMs, untilMs } of spans.toSorted((a, b) => a.fromMs - b.fromMs)) {
+    const last = joined.at(-1);
+    if (last !== undefined && fromMs <= last.untilMs) last.untilMs = Math.max(last.untilMs, untilMs);
+    else joined.push({ fromMs, untilMs });
+  }
+  return joined;
 }
 
 /** Where an instant is on a scale, from 0 to 100. */
-export function placeOn({ fromMs, untilMs }: Scale, ms: number): number {
-  return Math.min(100, Math.max(0, (ms - fromMs) / (untilMs - fromMs) * 100));
+export function placeOn({ points }: Scale, ms: number): number {
+  let before = points[0] as readonly [number, number];
+  if (ms <= before[0]) return before[1];
+  for (const point of points) {
+    if (ms <= point[0]) {
+      const share = point[0] === before[0] ? 1 : (ms - before[0]) / (point[0] - before[0]);
+      return before[1] + share * (point[1] - before[1]);
+    }
+    before = point;
+  }
+  return 100;
 }
 
 const SECOND = 1_000;
@@ -162,14 +227,33 @@ const STEPS = [
   ...[1, 2, 7, 14, 30, 90, 180, 365].map((one) => one * DAY),
 ];
 
-/** The marks of a scale: at most so many, at round times. */
-export function ticksOf(
-  { fromMs, untilMs }: Scale,
-  most: number,
-): { stepMs: number; atMs: number[] } {
+/** The marks of a scale, and how far apart they are. */
+export interface Ticks {
+  /** The time between two marks; of a shortened scale, the least. */
+  readonly stepMs: number;
+  /** Where they are. */
+  readonly atMs: readonly number[];
+}
+
+/** The marks of a scale: at most so many, at round times, or (when shortened) where work begins. */
+export function ticksOf(scale: Scale, most: number): Ticks {
+  const { fromMs, untilMs, points } = scale;
   const spanMs = untilMs - fromMs;
+  if (points.length > 2) return ticksWhereWorkBegins(scale, most);
   const stepMs = STEPS.find((one) => spanMs / one <= most) ?? Math.ceil(spanMs / most / DAY) * DAY;
   const atMs: number[] = [];
   for (let at = Math.ceil(fromMs / stepMs) * stepMs; at <= untilMs; at += stepMs) atMs.push(at);
   return { stepMs, atMs };
+}
+
+function ticksWhereWorkBegins(scale: Scale, most: number): Ticks {
+  const atMs: number[] = [];
+  let lastPlace = -Infinity;
+  for (const [ms, place] of scale.points.slice(0, -1)) {
+    if (place - lastPlace < 100 / most) continue;
+    atMs.push(ms);
+    lastPlace = place;
+  }
+  const steps = atMs.slice(1).map((ms, at) => ms - (atMs[at] as number));
+  return { stepMs: Math.min(SECOND, ...steps), atMs };
 }

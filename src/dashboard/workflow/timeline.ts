@@ -10,6 +10,7 @@ import { percent } from "../overview/chart.ts";
 import { inTip } from "../times.ts";
 import { count, counted, duration, spaced } from "../words.ts";
 import {
+  isBody,
   type Lane,
   lanesOf,
   type LaneSpan,
@@ -17,11 +18,12 @@ import {
   type Scale,
   scaleOf,
   type SpanKind,
+  type Ticks,
   ticksOf,
 } from "./lanes.ts";
 import type { Dossier } from "./read.ts";
 
-const TICKS = 6;
+const MAX_TICKS = 6;
 const ROW = 26;
 /** Spans narrower than this, in percent, that follow each other and look alike are drawn as one. */
 const GRAIN = 0.12;
@@ -42,76 +44,102 @@ const KINDS: Readonly<Record<SpanKind, string>> = {
   canceled: "canceled",
 };
 
-/** Draws the history of a workflow. */
-export function timeline(dossier: Dossier): Html {
+/** A scale with what is drawn on it in every lane. */
+interface Canvas {
+  readonly scale: Scale;
+  readonly ticks: Ticks;
+  readonly now: Date;
+}
+
+/** Draws the history of a workflow; `isShort`: long waits are drawn shorter than they were. */
+export function timeline(dossier: Dossier, isShort: boolean): Html {
   const { executions, hidden, workflow, now } = dossier;
   if (executions.length === 0) {
     return html`
       <div class="card empty-state">
         <h2>Nothing has been scheduled</h2>
-        <p>This workflow's
-            definition had no steps when it was started.</p>
+        <p>The definition of this workflow had no steps when it was started.</p>
       </div>
     `;
   }
   const lanes = lanesOf(executions, { workflow, now });
-  const scale = scaleOf(lanes, { workflow, now, hidden });
-  const kinds = new Set(lanes.flatMap((lane) => lane.spans.map((span) => span.kind)));
-  const legend = (Object.keys(KINDS) as SpanKind[]).filter((kind) => kinds.has(kind));
+  const scale = scaleOf(lanes, { workflow, now, hidden, isShort });
+  const canvas = { scale, ticks: ticksOf(scale, MAX_TICKS), now };
+  const all = hidden + executions.length;
   return html`
-    <div
-      class="card timeline"><div class="card-head"><h2>Timeline</h2><ul class="legend">${legend.map(
-        (kind) =>
-          html`<li><span class="key l-${kind}" aria-hidden="true"></span>${KINDS[kind]}</li>`,
-      )}</ul></div>
-        ${hidden === 0 ? null : html`
-          <p
-            class="quiet">The newest ${count(executions.length)} of ${count(
-              hidden + executions.length,
-            )} executions; older ones are in the database.</p>
-        `}
-        <ol class="lanes"><li class="axis" aria-hidden="true"><span></span>${axis(
-          scale,
-          dossier,
-        )}<span
-          ></span></li>${lanes.map((lane) => laneRow(lane, scale, dossier))}</ol></div>
+    <div class="card timeline">
+      <div class="card-head">
+        <h2>Timeline</h2>
+        ${legend(lanes)}
+        ${scaleSwitch(lanes, isShort)}
+      </div>
+      ${hidden > 0 && html`
+        <p class="quiet">
+          The newest ${count(executions.length)} of ${count(all)} executions; older ones are in the
+          database.
+        </p>
+      `}
+      <ol class="lanes">
+        <li class="axis" aria-hidden="true">${axis(canvas)}</li>
+        ${lanes.map((lane) => laneRow(lane, canvas))}
+      </ol>
+    </div>
   `;
 }
 
-function axis(scale: Scale, { now }: Dossier): Html {
-  const { stepMs, atMs } = ticksOf(scale, TICKS);
-  const spanMs = scale.untilMs - scale.fromMs;
+function legend(lanes: readonly Lane[]): Html {
+  const present = new Set(lanes.flatMap((lane) => lane.spans.map((span) => span.kind)));
+  const kinds = (Object.keys(KINDS) as SpanKind[]).filter((kind) => present.has(kind));
+  const items = kinds.map((kind) =>
+    html`<li><span class="key l-${kind}" aria-hidden="true"></span>${KINDS[kind]}</li>`
+  );
+  return html`<ul class="legend">${items}</ul>`;
+}
+
+/** Where little of the time is spent running, a drawing to scale shows little of it. */
+function scaleSwitch(lanes: readonly Lane[], isShort: boolean): Content {
+  const hasRests = lanes.some((lane) => lane.spans.some((span) => !isBody(span)));
+  if (!hasRests) return null;
+  return isShort
+    ? html`<a class="switch in-place" href="?">Draw waits to scale</a>`
+    : html`<a class="switch in-place" href="?waits=short">Shorten waits</a>`;
+}
+
+function axis({ scale, ticks: { stepMs, atMs }, now }: Canvas): Html {
+  const form = axisForm(stepMs, scale.untilMs - scale.fromMs);
   const labels = atMs.map((ms) => {
     const place = placeOn(scale, ms);
     if (place > 97) return null;
     const iso = new Date(ms).toISOString();
     const anchor = place < 4 ? "start" : "middle";
-    const form = axisForm(stepMs, spanMs);
     return html`
-      <text class="tick-x" x="${percent(place)}" y="12" text-anchor="${anchor}"
-        data-time="${form}" data-at="${iso}">${axisText(iso, form)}</text>
+      <text class="tick-x" x="${percent(place)}" y="12" text-anchor="${anchor}" data-time="${form}"
+        data-at="${iso}">${axisText(iso, form)}</text>
     `;
   });
-  const present = scale.untilMs > now.getTime()
-    ? html`<text class="now-text" x="${
-      percent(placeOn(scale, now.getTime()))
-    }" y="26" text-anchor="middle">now</text>`
-    : null;
-  return html`<svg width="100%" height="${present === null ? 18 : 30}">${labels}${present}</svg>`;
+  if (scale.untilMs <= now.getTime()) {
+    return html`<svg width="100%" height="18">${labels}</svg>`;
+  }
+  const x = percent(placeOn(scale, now.getTime()));
+  return html`
+    <svg width="100%" height="30">
+      ${labels}
+      <text class="now-text" x="${x}" y="26" text-anchor="middle">now</text>
+    </svg>
+  `;
 }
 
+type AxisForm = "millis" | "seconds" | "clock" | "day" | "daytime";
+
 /** The shortest form in which the marks of an axis differ. */
-function axisForm(
-  stepMs: number,
-  spanMs: number,
-): "millis" | "seconds" | "clock" | "day" | "daytime" {
+function axisForm(stepMs: number, spanMs: number): AxisForm {
   if (stepMs >= 86_400_000) return "day";
   if (spanMs >= 86_400_000) return "daytime";
   if (stepMs >= 60_000) return "clock";
   return stepMs >= 1_000 ? "seconds" : "millis";
 }
 
-function axisText(iso: string, form: ReturnType<typeof axisForm>): string {
+function axisText(iso: string, form: AxisForm): string {
   switch (form) {
     case "day":
       return iso.slice(5, 10);
@@ -126,29 +154,31 @@ function axisText(iso: string, form: ReturnType<typeof axisForm>): string {
   }
 }
 
-function laneRow(lane: Lane, scale: Scale, dossier: Dossier): Html {
-  const { stepName, executions, spans } = lane;
+function laneRow({ stepName, executions, spans }: Lane, canvas: Canvas): Html {
+  const { scale, ticks, now } = canvas;
   const last = executions.at(-1) as ExecutionRow;
-  const nowMs = dossier.now.getTime();
-  const lines = ticksOf(scale, TICKS).atMs.map((ms) => {
-    const x = percent(placeOn(scale, ms));
-    return html`
-      <line class="grid" x1="${x}" x2="${x}" y1="0" y2="${ROW}" />
-    `;
-  });
-  const present = scale.untilMs > nowMs
-    ? html`
-      <line class="now" x1="${percent(placeOn(scale, nowMs))}" x2="${percent(
-        placeOn(scale, nowMs),
-      )}" y1="0" y2="${ROW}" />
-    `
-    : null;
-  const spoken = executions.map((one) => outcomeWords(one)).join(", ");
-  return html`<li class="lane" data-key="${executions[0]?.id}"><span class="lane-name"><a
-    href="#x${last.id}"><code>${stepName}</code></a>${attemptsNote(executions)}</span><svg
-    class="lane-drawing" width="100%" height="${ROW}" role="img" aria-label="${spoken}">${lines}${
-    merged(spans, scale).map((span) => drawn(span, scale))
-  }${present}</svg><span class="lane-took">${tookText(executions, nowMs)}</span></li>`;
+  const lines = ticks.atMs.map((ms) => upright("grid", placeOn(scale, ms)));
+  const present = scale.untilMs > now.getTime() &&
+    upright("now", placeOn(scale, now.getTime()));
+  const shapes = merged(spans, scale).map((span) => drawn(span, scale));
+  const spoken = `${stepName}: ${executions.map(outcomeWords).join(", ")}`;
+  return html`
+    <li class="lane" data-key="${executions[0]?.id}">
+      <span class="lane-name">
+        <a href="#x${last.id}"><code>${stepName}</code></a>
+        ${attemptsNote(executions)}
+      </span>
+      <svg class="lane-drawing" width="100%" height="${ROW}" role="img" aria-label="${spoken}">
+        ${lines}${shapes}${present}
+      </svg>
+      <span class="lane-took">${tookText(executions, now.getTime())}</span>
+    </li>
+  `;
+}
+
+function upright(kind: string, place: number): Html {
+  const x = percent(place);
+  return html`<line class="${kind}" x1="${x}" x2="${x}" y1="0" y2="${ROW}" />`;
 }
 
 function attemptsNote(executions: readonly ExecutionRow[]): Content {
@@ -168,11 +198,10 @@ function merged(spans: readonly LaneSpan[], scale: Scale): LaneSpan[] {
   const kept: LaneSpan[] = [];
   for (const span of spans) {
     const last = kept.at(-1);
-    const gap = last === undefined
-      ? Infinity
-      : placeOn(scale, span.fromMs) - placeOn(scale, last.untilMs);
-    const width = placeOn(scale, span.untilMs) - placeOn(scale, span.fromMs);
-    if (last !== undefined && last.kind === span.kind && gap < GRAIN && width < GRAIN) {
+    const from = placeOn(scale, span.fromMs);
+    const gap = last === undefined ? Infinity : from - placeOn(scale, last.untilMs);
+    const isThin = placeOn(scale, span.untilMs) - from < GRAIN && gap < GRAIN;
+    if (last !== undefined && last.kind === span.kind && isThin) {
       kept[kept.length - 1] = { ...span, fromMs: last.fromMs };
     } else kept.push(span);
   }
@@ -182,16 +211,12 @@ function merged(spans: readonly LaneSpan[], scale: Scale): LaneSpan[] {
 function drawn(span: LaneSpan, scale: Scale): Html {
   const x = placeOn(scale, span.fromMs);
   const width = placeOn(scale, span.untilMs) - x;
-  const isBody = !["wait", "future", "queued", "overdue"].includes(span.kind);
-  const [y, height] = isBody ? [5, 16] : [10, 6];
+  const isRun = isBody(span);
+  const [y, height] = isRun ? [5, 16] : [10, 6];
+  const look = `l-${span.kind} ${isRun ? "body" : "rest"}`;
   // A body of a millisecond in a history of a day is still a body: its outline keeps it visible.
-  return html`
-    <rect class="l-${span.kind} ${isBody ? "body" : "rest"}" x="${percent(x)}" y="${y}"
-      width="${percent(Math.max(width, isBody ? 0.05 : 0))}" height="${height}" rx="${isBody
-        ? 2
-        : 1}"
-      data-tip="${tipOf(span)}" />
-  `;
+  return html`<rect class="${look}" x="${percent(x)}" y="${y}" rx="${isRun ? 2 : 1}"
+    width="${percent(Math.max(width, isRun ? 0.05 : 0))}" height="${height}" data-tip="${tipOf(span)}" />`;
 }
 
 function tipOf({ kind, fromMs, untilMs, execution }: LaneSpan): string {
