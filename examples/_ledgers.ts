@@ -9,7 +9,7 @@
 import { DatabaseSync } from "node:sqlite";
 import mysql from "mysql2/promise";
 import type { StoreDriver } from "@pawl/pawl";
-import { mysqlStore } from "../drivers/mysql/mod.ts";
+import { mysqlStore } from "@pawl/pawl/mysql";
 import { postgresStore } from "@pawl/pawl/postgres";
 import { sqliteStore } from "@pawl/pawl/sqlite";
 // @ts-types="@types/pg"

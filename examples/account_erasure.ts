@@ -127,3 +127,24 @@ function count(table: string): number {
 }
 
 if (import.meta.main) await main();
+
+/* It prints:
+
+day 0 09:00:00 | account 7 is deactivated, its sessions are gone
+day 0 09:00:00 | 1000 datapoints are archived without a name
+day 0 09:00:00 | partners are asked to delete, too
+day 0 10:00:00 | the account is still there (1), so are 1000 datapoints
+day 1 09:00:00 | 400 datapoints are deleted
+day 1 09:00:00 | 400 datapoints are deleted
+day 1 09:00:00 | 200 datapoints are deleted
+day 1 09:00:00 | mail to ada@example.com: your data is gone
+day 1 10:00:00 | left are 0 accounts, 0 datapoints
+
+account_erasure 1 is finished:
+  deactivate: completed
+  archive_without_names: completed
+  tell_partners: completed
+  delete_datapoints: completed
+  confirm: completed
+  delete_account: completed
+*/

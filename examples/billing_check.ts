@@ -95,3 +95,19 @@ async function main(): Promise<void> {
 }
 
 if (import.meta.main) await main();
+
+/* It prints:
+
+day 0 09:00:00 | Thursday: 3 checks started
+day 0 09:00:00 | mail to bob@example.com: your payment is overdue
+day 0 15:00:00 | Bob goes to the reminder department
+day 1 09:00:00 | Friday: 2 checks started
+day 1 09:00:00 | mail to bob@example.com: your payment is overdue
+day 1 12:00:00 | Bob pays
+day 2 09:00:00 | Saturday: 2 checks started
+
+6 of billing_check are finished
+
+1 of billing_check are paused
+  account 3 at "remind": Cy has no mail address
+*/

@@ -95,3 +95,19 @@ async function chain(run: Run): Promise<void> {
 }
 
 if (import.meta.main) await main();
+
+/* It prints:
+
+day 0 09:00:00 | sends "Spring is here"
+day 0 09:00:00 | goes on after subscriber 11
+day 0 09:01:00 | an operator paused it: 14 mails are sent, the workflow is paused
+day 0 09:01:00 | goes on after subscriber 15
+day 0 09:01:00 | goes on after subscriber 25
+day 0 09:02:00 | 27 mails to 27 people; subscriber 3 got none
+
+bulk_notification is finished; send_all ran in these executions:
+  2: continued, 10 done
+  3: workflow_paused, 14 done, continues 2
+  4: continued, 24 done, continues 3
+  5: success, 27 done, continues 4
+*/

@@ -66,3 +66,29 @@ async function main(): Promise<void> {
 }
 
 if (import.meta.main) await main();
+
+/* It prints:
+
+day 0 09:00:00 | mail to Ann: 30 days left, stay with us?
+day 0 09:00:00 | mail to Bea: 40 days left, stay with us?
+day 15 09:00:00 | mail to Ann: 15 days left, stay with us?
+day 20 09:00:00 | mail to Bea: 20 days left, stay with us?
+day 22 09:00:00 | mail to Ann: 8 days left, stay with us?
+day 25 09:00:00 | Bea pays for another year
+day 26 09:00:00 | mail to Ann: 4 days left, stay with us?
+day 28 09:00:00 | mail to Ann: 2 days left, stay with us?
+day 29 09:00:00 | mail to Ann: Sad to see you go
+
+churn_prevention 1 is finished:
+  remind: reattempted by flow_control
+  remind, attempt 2: reattempted by flow_control
+  remind, attempt 3: reattempted by flow_control
+  remind, attempt 4: reattempted by flow_control
+  remind, attempt 5: reattempted by flow_control
+  remind, attempt 6: completed
+
+churn_prevention 2 is canceled:
+  remind: reattempted by flow_control
+  remind, attempt 2: reattempted by flow_control
+  remind, attempt 3: canceled by flow_control
+*/

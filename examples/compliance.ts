@@ -77,3 +77,29 @@ function names({ steps }: WorkflowDefinition): string {
 }
 
 if (import.meta.main) await main();
+
+/* It prints:
+
+the steps of report: collect, submit
+the steps of regulated_report: collect, check_figures, submit, archive
+
+day 0 09:00:00 | Q1: figures 4, 8, 15
+day 0 09:00:00 | Q1: audit log, collect done
+day 0 09:00:00 | Q1: audit log, check_figures done
+day 0 09:00:00 | Q1: submitted
+day 0 09:00:00 | Q1: audit log, submit done
+day 0 09:00:00 | Q1: archived
+day 0 09:00:00 | Q1: audit log, archive done
+day 0 09:01:00 | Q2: figures 4, NaN
+day 0 09:01:00 | Q2: audit log, collect done
+
+regulated_report 1 is finished:
+  collect: completed
+  check_figures: completed
+  submit: completed
+  archive: completed
+
+regulated_report 2 is paused:
+  collect: completed
+  check_figures: failed by exception: the figures are incomplete
+*/

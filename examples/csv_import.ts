@@ -60,3 +60,18 @@ async function main(): Promise<void> {
 }
 
 if (import.meta.main) await main();
+
+/* It prints:
+
+day 0 09:00:00 | batch 1: A-1, A-2
+day 0 09:00:00 | batch 2: A-3, B-1
+day 0 09:01:00 | 4 prices are stored, the import is paused
+day 0 09:01:00 | somebody mends the file and resumes
+day 0 09:01:00 | batch 3: B-2, B-3
+day 0 09:01:00 | batch 4: C-1
+day 0 09:02:00 | 7 prices are stored
+
+price_import 1 is finished:
+  read_rows: failed by exception: B-2 (Saw "Oak"): "about 30" is no price
+  read_rows: completed
+*/

@@ -72,3 +72,35 @@ async function main(): Promise<void> {
 }
 
 if (import.meta.main) await main();
+
+/* It prints:
+
+day 0 09:00:00 | offer to Ali: 100 bonus points
+day 0 09:00:00 | offer to Ben: 100 bonus points
+day 0 09:00:00 | offer to Cleo: 100 bonus points
+day 2 09:00:00 | support skips the 10 % for Cleo, so that the next offer is due a week from now
+day 9 09:00:00 | offer to Cleo: 20 % off
+day 12 09:00:00 | the account of Cleo is closed
+day 14 09:00:00 | offer to Ali: 10 % off
+day 14 09:00:00 | offer to Ben: 10 % off
+day 16 09:00:00 | Ben buys a coat
+day 21 09:00:00 | offer to Ali: 20 % off
+day 24 09:00:00 | the account of Ali is closed
+
+reengagement 1 is finished:
+  bonus: completed
+  discount: completed
+  double_discount: completed
+  close_account: completed
+
+reengagement 2 is canceled:
+  bonus: completed
+  discount: completed
+  double_discount: canceled by condition
+
+reengagement 3 is finished:
+  bonus: completed
+  discount: skipped by operator
+  double_discount: completed
+  close_account: completed
+*/

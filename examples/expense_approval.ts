@@ -77,3 +77,33 @@ async function main(): Promise<void> {
 }
 
 if (import.meta.main) await main();
+
+/* It prints:
+
+day 0 09:00:00 | the manager is asked about "lunch"
+day 0 09:00:00 | the manager is asked about "yacht"
+day 0 09:00:00 | the manager is asked about "chair"
+day 1 09:00:00 | Mia approves "lunch"
+day 1 09:00:00 | "lunch" is paid
+day 1 09:00:00 | Mia refuses "yacht"
+day 3 09:00:00 | nobody answered, the boss is asked about "chair"
+day 4 09:00:00 | the boss approves "chair"
+day 4 09:00:00 | "chair" is paid
+
+expense_approval 1 is finished:
+  ask: completed
+  await_decision: completed
+  pay: completed
+
+expense_approval 2 is finished:
+  ask: completed
+  await_decision: completed by flow_control
+
+expense_approval 3 is finished:
+  ask: completed
+  await_decision: reattempted by exception
+  await_decision, attempt 2: completed
+  pay: completed
+
+signals kept for lunch: 1
+*/

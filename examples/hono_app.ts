@@ -21,6 +21,9 @@ interface Member {
 const db = new DatabaseSync(":memory:");
 db.exec("CREATE TABLE members (id INTEGER PRIMARY KEY, mail TEXT UNIQUE, admitted INTEGER)");
 
+/** What stands for a mail server. */
+const outbox: string[] = [];
+
 const members = hero("Member", {
   load: (id) => db.prepare("SELECT * FROM members WHERE id = ?").get(id) as Member | undefined,
   idOf: (member: Member) => member.id,
@@ -30,7 +33,7 @@ const admission = workflow({
   name: "admission",
   hero: members,
   steps: [
-    { name: "ask_the_board", run: ({ hero }) => console.log(`  mail to the board: ${hero.mail}?`) },
+    { name: "ask_the_board", run: ({ hero }) => void outbox.push(`board: ${hero.mail}?`) },
     {
       name: "admit",
       waitFor: "vote",
@@ -42,7 +45,7 @@ const admission = workflow({
         tx.prepare("UPDATE members SET admitted = ? WHERE id = ?").run(admitted, hero.id);
       },
     },
-    { name: "tell", run: ({ hero }) => console.log(`  mail to ${hero.mail}: the vote is in`) },
+    { name: "tell", run: ({ hero }) => void outbox.push(`${hero.mail}: the vote is in`) },
   ],
 });
 
@@ -94,6 +97,7 @@ async function main(): Promise<void> {
     });
     console.log(`${method} ${path}: ${response.status} ${await response.text()}`);
     await worker.idle();
+    for (const mail of outbox.splice(0)) console.log(`  mail to ${mail}`);
   };
   await request("POST", "/members", { mail: "ada@example.com" });
   await request("GET", "/admissions/1");
@@ -117,3 +121,17 @@ if (import.meta.main && Deno.args.includes("--serve")) {
     await engine.close();
   });
 } else if (import.meta.main) await main();
+
+/* It prints:
+
+POST /members: 201 {"workflow":"1","state":"ready"}
+  mail to board: ada@example.com?
+GET /admissions/1: 200 {"state":"ready","step":"admit"}
+POST /members: 409 {"error":"already a member"}
+  workflows in the database: 1
+POST /admissions/1/vote: 202 {"accepted":true}
+  mail to ada@example.com: the vote is in
+GET /admissions/1: 200 {"state":"finished","step":null}
+POST /admissions/1/vote: 409 {"error":"Cannot signal \"vote\" to a finished workflow: it has ended for good"}
+GET /admissions/2: 404 {"error":"no such admission"}
+*/

@@ -96,3 +96,12 @@ async function tell(ledger: Ledger<unknown>): Promise<void> {
 }
 
 if (import.meta.main) await main(Deno.args[0]);
+
+/* It prints:
+
+SQLite: 20 transfers, each fails once after its writes
+  bodies begun: 40, bookings: 20
+  ada: 798.10
+  bob: 1201.90
+  20 are finished
+*/

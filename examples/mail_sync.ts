@@ -74,3 +74,20 @@ async function main(): Promise<void> {
 }
 
 if (import.meta.main) await main();
+
+/* It prints:
+
+day 0 09:00:00 | page 1: 2 messages
+day 0 09:00:00 | page b2x1: 0 messages
+day 0 09:00:00 | page c9k4: socket hang up
+day 0 09:01:00 | page c9k4: socket hang up
+day 0 09:01:30 | the network is back
+day 0 09:03:00 | page c9k4: 2 messages
+day 0 09:03:00 | page d0m7: 1 messages
+day 0 09:06:30 | stored: Hello, Invoice 17, Lunch?, Re: Lunch?, See you there
+
+mail_sync 1 is finished:
+  read_pages: reattempted by exception
+  read_pages, attempt 2: reattempted by exception
+  read_pages, attempt 3: completed
+*/

@@ -87,3 +87,28 @@ function signUp(id: string, name: string): User {
 }
 
 if (import.meta.main) await main();
+
+/* It prints:
+
+day 0 09:00:00 | mail to Ada: Welcome!
+day 0 09:00:00 | mail to Bob: Welcome!
+day 0 21:00:00 | Ada fills in her profile
+day 1 09:00:00 | mail to Bob: Tell us who you are
+day 3 09:00:00 | mail to Ada: Please verify your address
+day 3 09:00:00 | mail to Bob: Please verify your address
+day 4 21:00:00 | Bob closes his account
+day 13 09:00:00 | mail to Ada: You are set up
+
+onboarding 1 is finished:
+  send_welcome: completed
+  ask_for_profile: skipped by flow_control
+  ask_for_verification: completed
+  suggest_connections: skipped by condition
+  say_goodbye: completed
+
+onboarding 2 is canceled:
+  send_welcome: completed
+  ask_for_profile: completed
+  ask_for_verification: completed
+  suggest_connections: canceled by condition
+*/

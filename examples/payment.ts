@@ -135,3 +135,42 @@ function fakeGateway() {
 }
 
 if (import.meta.main) await main();
+
+/* It prints:
+
+day 0 09:00:00 | payment declined: the card was declined
+day 0 09:00:00 | gateway: authorize-suspicious, 9900 EUR
+day 0 09:05:10 | gateway: authorize-bumpy, 42 EUR
+day 0 10:00:00 | payment suspicious: looks like fraud, a person must decide
+day 0 10:05:10 | gateway: capture-bumpy
+day 0 10:05:10 | payment bumpy: still processing (1)
+day 0 10:05:40 | payment bumpy: still processing (2)
+day 0 10:06:10 | payment bumpy: receipt sent
+day 0 11:00:00 | payment suspicious is paused; an analyst clears it
+day 0 11:00:00 | gateway: capture-suspicious
+day 0 11:00:00 | payment suspicious: still processing (1)
+day 0 11:00:30 | payment suspicious: still processing (2)
+day 0 11:01:00 | payment suspicious: receipt sent
+
+pay_out 1 is finished:
+  authorize: reattempted by exception
+  authorize, attempt 2: reattempted by exception
+  authorize, attempt 3: completed
+  capture: completed
+  confirm: reattempted by flow_control
+  confirm, attempt 2: reattempted by flow_control
+  confirm, attempt 3: completed
+  send_receipt: completed
+
+pay_out 2 is canceled:
+  authorize: canceled by flow_control
+
+pay_out 3 is finished:
+  authorize: completed
+  capture: canceled by flow_control
+  capture: completed
+  confirm: reattempted by flow_control
+  confirm, attempt 2: reattempted by flow_control
+  confirm, attempt 3: completed
+  send_receipt: completed
+*/

@@ -64,3 +64,25 @@ function fakeCrm() {
 }
 
 if (import.meta.main) await main();
+
+/* It prints:
+
+day 0 09:00:00 | CRM: ann
+day 0 09:00:00 | CRM: bob
+day 0 09:00:00 | CRM: cy
+day 0 09:00:00 | no budget left: on with it in a minute
+day 0 09:01:00 | CRM: dee
+day 0 09:01:00 | CRM: 429, come back in 20 seconds
+day 0 09:01:20 | CRM: eve
+day 0 09:01:20 | CRM: fay
+day 0 09:01:20 | no budget left: on with it in a minute
+day 0 09:02:20 | CRM: gus
+day 0 09:02:20 | CRM: hal
+day 0 09:10:00 | pushed: ann, bob, cy, dee, eve, fay, gus, hal
+
+push_contacts 1 is finished:
+  push: continued by interrupt
+  push: continued by interrupt
+  push: continued by interrupt
+  push: completed
+*/

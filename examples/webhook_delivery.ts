@@ -79,3 +79,33 @@ async function main(): Promise<void> {
 }
 
 if (import.meta.main) await main();
+
+/* It prints:
+
+day 0 09:00:00 | order-1: POST https://slow.example answers 500
+day 0 09:00:00 | order-2: POST https://gone.example answers 500
+day 0 09:00:30 | order-1: POST https://slow.example answers 500
+day 0 09:00:30 | order-2: POST https://gone.example answers 500
+day 0 09:01:00 | order-1: POST https://slow.example answers 500
+day 0 09:01:00 | order-2: POST https://gone.example answers 500
+day 0 09:01:30 | order-1: POST https://slow.example answers 500
+day 0 09:01:30 | order-2: POST https://gone.example answers 500
+day 0 09:02:00 | order-1: POST https://slow.example answers 500
+day 0 09:02:00 | order-2: POST https://gone.example answers 500
+day 0 09:07:00 | order-1: POST https://slow.example answers 500
+day 0 09:07:00 | order-2: POST https://gone.example answers 500
+day 0 09:12:00 | order-1: POST https://slow.example answers 200
+day 0 09:12:00 | order-2: POST https://gone.example answers 500
+day 0 09:17:00 | order-2: POST https://gone.example answers 500
+day 0 09:22:00 | order-2: POST https://gone.example answers 500
+day 0 09:27:00 | order-2: POST https://gone.example answers 500
+day 0 09:32:00 | order-2: POST https://gone.example answers 500
+day 0 10:32:00 | order-2: POST https://gone.example answers 500
+day 0 11:32:00 | order-2: POST https://gone.example answers 500
+day 0 12:32:00 | order-2: POST https://gone.example answers 500
+day 0 12:32:00 | order-2: cannot be delivered, ops is told
+
+order-2: finished after 15 executions
+
+order-1: finished after 7 executions
+*/

@@ -377,16 +377,19 @@ export class StoreError extends PawlError {
   readonly driver: string;
   /** True when the write may have been committed all the same: its answer was lost on the way. */
   readonly uncertain: boolean;
+  /** True when the database refused a value or a row, and would refuse it again. */
+  readonly refused: boolean;
 
   /** Makes the error for one driver; `uncertain` when nobody knows whether the write happened. */
   constructor(
     driver: string,
     message: string,
-    options: ErrorOptions & { uncertain?: boolean } = {},
+    options: ErrorOptions & { uncertain?: boolean; refused?: boolean } = {},
   ) {
     super("store", `[${driver}] ${message}`, options);
     this.driver = driver;
     this.uncertain = options.uncertain ?? false;
+    this.refused = options.refused ?? false;
   }
 }
 

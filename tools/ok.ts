@@ -86,7 +86,7 @@ async function findParts(): Promise<Part[]> {
   const config = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
   const entries = Object.values(config.exports as Record<string, string>);
   const guides: string[] = [];
-  for (const folder of [".", "docs"]) {
+  for (const folder of [".", "docs", "docs/guide"]) {
     for await (const entry of Deno.readDir(new URL(`${folder}/`, ROOT))) {
       if (entry.isFile && entry.name.endsWith(".md")) guides.push(`${folder}/${entry.name}`);
     }

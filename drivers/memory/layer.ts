@@ -123,7 +123,8 @@ export function createLayer(below: Ground): Layer {
       const before = known(row.workflowId);
       const others = before.signals.filter((one) => one.id !== row.id);
       const signals = others.length === before.signals.length
-        ? [...others, row]
+        // By when they were sent: a clock that was set back makes a later one the older.
+        ? [...others, row].sort((a, b) => a.sentAt.getTime() - b.sentAt.getTime())
         : before.signals.map((one) => one.id === row.id ? row : one);
       dossiers.set(row.workflowId, { ...before, signals });
     },

@@ -35,8 +35,7 @@ function* single(
   const known = STATES.map((state) => `'${state}'`).join(", ");
   const state = `SELECT FIELD(w.state, ${known}) FROM ${workflows} w WHERE w.id = workflow_id`;
   const set = [
-    "lease_until = ?",
-    "wake_at = ?",
+    ...(leaseUntil === null ? [] : ["lease_until = ?", "wake_at = ?"]),
     ...(cursor.length === 0 ? [] : ["cursor_value = ?"]),
     ...(progress.length === 0
       ? []
@@ -46,7 +45,8 @@ function* single(
   ];
   const text = `UPDATE ${executions} SET ${set.join(", ")} ` +
     `WHERE id = ? AND token = ? AND state = 'in_progress'`;
-  const params = [leaseUntil, leaseUntil, ...cursor, ...progress, id, token];
+  const lease = leaseUntil === null ? [] : [leaseUntil, leaseUntil];
+  const params = [...lease, ...cursor, ...progress, id, token];
   const replies = yield { text, runs: [params], last: true };
   return STATES[Number(replies[0]?.lastId ?? 0) - 1] ?? null;
 }
@@ -90,8 +90,8 @@ function changesOf(batch: readonly CheckpointValues[]): { set: string[]; params:
     params.push(...values);
     set.push(`${column} = CASE id${" WHEN ? THEN ?".repeat(values.length / 2)} ELSE ${column} END`);
   };
-  change("lease_until", (one) => one.leaseUntil);
-  change("wake_at", (one) => one.leaseUntil);
+  change("lease_until", (one) => one.leaseUntil ?? undefined);
+  change("wake_at", (one) => one.leaseUntil ?? undefined);
   change("cursor_value", (one) => one.cursor[0]);
   change("progress_done", (one) => one.progress[0]);
   change("progress_total", (one) => one.progress[1]);

@@ -10,6 +10,7 @@ import { type Plan, rowsOf } from "../sql/client.ts";
 import {
   type Dialect,
   inList,
+  instantOf,
   type KeyType,
   type Tables,
   type ValueCodec,
@@ -130,7 +131,7 @@ const VALUES: ValueCodec = {
     const near = ms < FIRST ? FIRST : ms > LAST ? LAST : ms;
     return new Date(near).toISOString().slice(0, 23).replace("T", " ");
   },
-  timeOut: (value) => new Date(`${String(value).replace(" ", "T")}Z`),
+  timeOut: (value) => instantOf(Date.parse(`${String(value).replace(" ", "T")}Z`)),
   booleanIn: (value) => value ? 1 : 0,
   booleanOut: (value) => Number(value) !== 0,
 };

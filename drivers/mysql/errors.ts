@@ -28,6 +28,14 @@ const LOST_CODES: readonly string[] = [
   "EPIPE",
 ];
 
+/**
+ * A value that does not fit its column, or a row that a constraint or an index refuses: the same row
+ * would be refused again.
+ */
+const REFUSED: readonly number[] = [
+  ...[1048, DUPLICATE, 1153, 1264, 1265, 1292, 1364, 1366, 1406, 1451, 1452, 3819, 4025],
+];
+
 /** What is wrong and what to do, by the number of the server's error. */
 const ADVICE: Readonly<Record<number, string>> = {
   1044: "the user may not use this database; GRANT it the rights, or check the database's name",
@@ -169,9 +177,12 @@ export function explained(error: unknown, action: string, where: string): unknow
   }
   const advice = ADVICE[number] ?? NETWORK_ADVICE[code] ?? permissionAdvice(error) ??
     (isLost(error) ? "the connection was lost; check the server's log, and try again" : undefined);
-  if (advice !== undefined) return new StoreError(DRIVER, `${what}; ${advice}`, { cause: error });
+  const refused = REFUSED.includes(number);
+  if (advice !== undefined) {
+    return new StoreError(DRIVER, `${what}; ${advice}`, { cause: error, refused });
+  }
   return number > 0 || code !== "" || (error as Told).fatal === true
-    ? new StoreError(DRIVER, what, { cause: error })
+    ? new StoreError(DRIVER, what, { cause: error, refused })
     : error;
 }
 

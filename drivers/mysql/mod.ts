@@ -49,10 +49,14 @@ export interface MysqlStoreOptions {
 /**
  * Makes a store that keeps its tables in a MySQL or MariaDB database.
  *
- * A URL is connected to at the first use, and `close()` ends those connections. A pool that the
- * application gives is used as it is, whatever its settings, and never ended. `tx` takes a connection
- * on which the caller began a transaction, so that a start commits together with the application's
- * own writes.
+ * A URL is connected to at the first use, and `close()` ends those connections; options of `mysql2`
+ * may follow in it, as in `?ssl={}`. A pool that the application gives is used as it is, whatever its
+ * settings, and never ended. `tx` takes a connection on which the caller began a transaction, so that
+ * a start commits together with the application's own writes.
+ *
+ * Transactions of the store are READ COMMITTED. One that a deadlock or a lost connection undid is run
+ * again. When the answer of a COMMIT is lost, a start and a signal find out by their row whether they
+ * took place, and happen once; other writes reject with a `StoreError` that is `uncertain`.
  *
  * @param source A URL such as `mysql://user:password@host:3306/database`, or a pool of `mysql2/promise`.
  * @param options Prefix, size and patience.

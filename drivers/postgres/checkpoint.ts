@@ -37,7 +37,8 @@ export function checkpoint(
     return `WITH held AS MATERIALIZED (SELECT ${names}, u.place, e.workflow_id FROM ${from} ` +
       `JOIN ${tables.executions} e ON e.id = ${value("id")} AND e.token = ${value("token")} ` +
       `ORDER BY e.id FOR NO KEY UPDATE OF e), ` +
-      `stored AS (UPDATE ${tables.executions} e SET lease_until = h.lease, wake_at = h.lease, ` +
+      `stored AS (UPDATE ${tables.executions} e SET ` +
+      `lease_until = COALESCE(h.lease, e.lease_until), wake_at = COALESCE(h.lease, e.wake_at), ` +
       `${kept("cursor_value", "has_cursor", "cursor")}, ` +
       `${kept("progress_done", "has_progress", "done")}, ` +
       `${kept("progress_total", "has_progress", "total")}, ` +
@@ -60,14 +61,19 @@ export function checkpoint(
   };
 }
 
+interface Texts {
+  readonly renews: string;
+  readonly keeps: string;
+}
+
 /** A walk over many items makes one checkpoint after the other: it pays to write no more than that. */
 function singleCheckpoint(
   { executions, workflows }: Tables,
   types: Types,
 ): (values: CheckpointValues) => Statement {
-  const textOf = (hasCursor: boolean, hasProgress: boolean): string => {
+  const textOf = (hasLease: boolean, hasCursor: boolean, hasProgress: boolean): string => {
     const set = [
-      `lease_until = ?::timestamptz, wake_at = ?::timestamptz`,
+      ...(hasLease ? ["lease_until = ?::timestamptz, wake_at = ?::timestamptz"] : []),
       ...(hasCursor ? ["cursor_value = ?::jsonb"] : []),
       ...(hasProgress ? ["progress_done = ?, progress_total = ?, progress_message = ?"] : []),
     ];
@@ -77,14 +83,19 @@ function singleCheckpoint(
         `(SELECT w.state FROM ${workflows} w WHERE w.id = e.workflow_id) AS state`,
     );
   };
-  const texts = [
-    [textOf(false, false), textOf(false, true)],
-    [textOf(true, false), textOf(true, true)],
-  ];
+  const texts = [false, true].map((hasCursor) =>
+    [false, true].map((hasProgress) => ({
+      renews: textOf(true, hasCursor, hasProgress),
+      // Without a column that is in an index the row stays where it is (a "HOT" update).
+      keeps: textOf(false, hasCursor, hasProgress),
+    }))
+  );
   return ({ id, token, leaseUntil, cursor, progress }) => {
-    const text = texts[cursor.length]?.[progress.length === 0 ? 0 : 1] as string;
+    const { renews, keeps } = texts[cursor.length]?.[progress.length === 0 ? 0 : 1] as Texts;
     const stored = cursor.map((json) => json === null ? null : wrapped(json));
-    return { text, params: [leaseUntil, leaseUntil, ...stored, ...progress, id, token] };
+    const lease = leaseUntil === null ? [] : [leaseUntil, leaseUntil];
+    const text = leaseUntil === null ? keeps : renews;
+    return { text, params: [...lease, ...stored, ...progress, id, token] };
   };
 }
 
@@ -111,6 +122,7 @@ function merge(
     places.set(key, place);
     merged[place] = before === undefined ? one : {
       ...one,
+      leaseUntil: one.leaseUntil ?? before.leaseUntil,
       cursor: one.cursor.length > 0 ? one.cursor : before.cursor,
       progress: one.progress.length > 0 ? one.progress : before.progress,
     };

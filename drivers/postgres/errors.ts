@@ -139,12 +139,14 @@ export function explained(error: unknown, action: string, place: string): unknow
     );
   }
   const advice = adviceOn(error, code);
+  // Data exceptions and violated constraints: the same row would be refused again.
+  const refused = code.startsWith("22") || code.startsWith("23");
   if (advice !== undefined) {
-    return new StoreError(DRIVER, `${what}: ${said}; ${advice}`, { cause: error });
+    return new StoreError(DRIVER, `${what}: ${said}; ${advice}`, { cause: error, refused });
   }
   // Errors of the server carry a severity; whatever else comes here is a bug or the caller's own.
   return isSaid(error) || code !== ""
-    ? new StoreError(DRIVER, `${what}: ${said}`, { cause: error })
+    ? new StoreError(DRIVER, `${what}: ${said}`, { cause: error, refused })
     : error;
 }
 

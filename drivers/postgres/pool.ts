@@ -175,8 +175,15 @@ function takeFrom(pool: pg.Pool): Promise<Taken> {
 
 /** Host, port and database of a configuration. */
 function placeOf(config: pg.PoolConfig): string {
-  const { connectionParameters: at } = new pg.Client(config) as unknown as {
+  let client: pg.Client;
+  try {
+    client = new pg.Client(config);
+  } catch (error) {
+    // Only a URL can be wrong here: a pool has made clients of its settings before.
+    throw badUrl(error instanceof Error ? error.message : "it cannot be read");
+  }
+  const { host, port, database } = (client as unknown as {
     connectionParameters: { host: string; port: number; database: string };
-  };
-  return `${at.host}:${at.port}/${at.database}`;
+  }).connectionParameters;
+  return `${host}:${port}/${database}`;
 }

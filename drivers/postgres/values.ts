@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { KeyType, ValueCodec } from "../sql/dialect.ts";
+import { instantOf, type KeyType, type ValueCodec } from "../sql/dialect.ts";
 
 const INTEGER_ID = /^[1-9]\d{0,18}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -19,7 +19,7 @@ const VALUES: ValueCodec = {
   idIn: (id) => INTEGER_ID.test(id) && BigInt(id) <= MAX_INTEGER ? id : null,
   idOut: (value) => String(value),
   timeIn: timeWriter(),
-  timeOut: (value) => new Date(Math.round(Number(value) * 1_000)),
+  timeOut: (value) => instantOf(Math.round(Number(value) * 1_000)),
   booleanIn: (value) => value,
   booleanOut: (value) => value === "t",
   jsonIn: wrapped,
@@ -45,11 +45,11 @@ function timeWriter(): (time: Date) => string {
 /** ISO 8601, save that the server wants no sign before years of more than four digits. */
 function timeText(time: Date): string {
   const text = time.toISOString();
-  if (text.startsWith("+")) return text.slice(1);
-  if (!text.startsWith("-")) return text;
+  const year = time.getUTCFullYear();
+  if (year > 0) return text.startsWith("+") ? text.slice(1) : text;
   // Year 0 of ISO 8601 is 1 BC.
-  const year = 1 - Number(text.slice(0, 7));
-  return `${String(year).padStart(4, "0")}${text.slice(7)} BC`;
+  const rest = text.slice(text.indexOf("-", 1));
+  return `${String(1 - year).padStart(4, "0")}${rest} BC`;
 }
 
 /** What stands before JSON text that jsonb cannot hold as what it is. */

@@ -40,8 +40,10 @@ export function pollingQueue({ wake }: PollingQueueOptions = {}): QueueDriver {
     async listen(handler: JobHandler, options: ListenOptions): Promise<void> {
       const alarm = createAlarm(options);
       looks.add(alarm.noLaterThan);
+      const ending = new AbortController();
+      const signal = AbortSignal.any([options.signal, ending.signal]);
       // Without the wake-up there are still the polls.
-      const waking = wake?.(alarm.noLaterThan, options).catch(() => {});
+      const waking = wake?.(alarm.noLaterThan, { signal, clock: options.clock }).catch(() => {});
       try {
         while (!options.signal.aborted) {
           await handler([]);
@@ -49,6 +51,7 @@ export function pollingQueue({ wake }: PollingQueueOptions = {}): QueueDriver {
         }
       } finally {
         looks.delete(alarm.noLaterThan);
+        ending.abort();
         await waking;
       }
     },

@@ -110,13 +110,18 @@ export function postgresQueue(
       const table = await open();
       const alarm = createAlarm(how);
       alarms.add(alarm);
-      const hearing = table.listen((at) => alarm.noLaterThan(at ?? how.clock.now()), how);
+      const ending = new AbortController();
+      const hearing = table.listen((at) => alarm.noLaterThan(at ?? how.clock.now()), {
+        clock: how.clock,
+        signal: AbortSignal.any([how.signal, ending.signal]),
+      });
       try {
         while (!how.signal.aborted) {
           if (!await deliver(table, handler, how, batchSize)) await alarm.next();
         }
       } finally {
         alarms.delete(alarm);
+        ending.abort();
         await hearing;
       }
     },

@@ -53,6 +53,19 @@ export interface ValueCodec {
   jsonOut?(value: unknown): string;
 }
 
+/** The first and the last instant that every database can hold and write as text. */
+const FIRST = Date.parse("0001-01-01T00:00:00.000Z");
+const LAST = Date.parse("9999-12-31T23:59:59.999Z");
+
+/**
+ * An instant as read, in epoch milliseconds. Somebody may have written by hand what no Date can
+ * hold, such as infinity: the nearest instant stands for it, because one that is invalid would be
+ * neither before nor after any other, and keep whoever waits behind it from their turn.
+ */
+export function instantOf(ms: number): Date {
+  return new Date(ms >= FIRST ? (ms <= LAST ? ms : LAST) : FIRST);
+}
+
 /** The names of the tables, with prefix and schema. */
 export interface Tables {
   /** The workflows. */
@@ -82,7 +95,7 @@ export interface CheckpointValues {
   readonly id: SqlScalar;
   /** The claim's token. */
   readonly token: string;
-  /** The new end of the lease. */
+  /** The new end of the lease; null: it stays, and there is a cursor or progress to store. */
   readonly leaseUntil: SqlScalar;
   /** The new cursor in an array of one; empty: the stored one stays. */
   readonly cursor: readonly [] | readonly [string | null];

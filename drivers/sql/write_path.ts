@@ -71,7 +71,9 @@ export function* checkpoint(
     const id = known.get(one.executionId);
     if (id === undefined) continue;
     places.push(at);
-    values.push({ id, leaseUntil, ...checkpointValues(one) });
+    const { keepsLease, cursor, progress } = one;
+    const keeps = keepsLease === true && (cursor !== undefined || progress !== undefined);
+    values.push({ id, leaseUntil: keeps ? null : leaseUntil, ...checkpointValues(one) });
   }
   sql.recall?.forget(known.keys());
   const answers = batch.map((): CheckpointAnswer => "lost");

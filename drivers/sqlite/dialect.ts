@@ -13,6 +13,7 @@ import {
   inList,
   type Insert,
   insertHead,
+  instantOf,
   type KeyType,
   type Tables,
   updateEach,
@@ -80,7 +81,7 @@ const VALUES: ValueCodec = {
   },
   idOut: (value) => String(value),
   timeIn: (time) => time.getTime(),
-  timeOut: (value) => new Date(Number(value)),
+  timeOut: (value) => instantOf(Number(value)),
   booleanIn: (value) => value ? 1 : 0,
   booleanOut: (value) => Number(value) !== 0,
 };
@@ -110,26 +111,35 @@ function insertEach(text: string, columns: readonly Column[]): Insert {
   };
 }
 
-/** One statement per checkpoint: it stores, renews and answers; four texts for what it may carry. */
+/** One statement per checkpoint: it stores, renews and answers; one text for each thing it may carry. */
 function checkpoint(
   tables: Tables,
 ): (batch: readonly CheckpointValues[]) => Plan<(WorkflowState | null)[]> {
-  const textOf = (cursor: boolean, progress: boolean): string =>
-    `UPDATE ${tables.executions} SET lease_until = ?, wake_at = ?` +
-    (cursor ? ", cursor_value = ?" : "") +
-    (progress ? ", progress_done = ?, progress_total = ?, progress_message = ?" : "") +
-    ` WHERE id = ? AND token = ? AND state = 'in_progress'` +
-    ` RETURNING (SELECT w.state FROM ${tables.workflows} w WHERE w.id = workflow_id) AS state`;
-  const texts = [
-    [textOf(false, false), textOf(false, true)],
-    [textOf(true, false), textOf(true, true)],
-  ];
+  const texts = new Map<number, string>();
+  const textOf = ({ leaseUntil, cursor, progress }: CheckpointValues): string => {
+    const form = (leaseUntil === null ? 0 : 1) + 2 * cursor.length + 4 * progress.length;
+    let text = texts.get(form);
+    if (text === undefined) {
+      const set = [
+        ...(leaseUntil === null ? [] : ["lease_until = ?", "wake_at = ?"]),
+        ...(cursor.length === 0 ? [] : ["cursor_value = ?"]),
+        ...(progress.length === 0
+          ? []
+          : ["progress_done = ?", "progress_total = ?", "progress_message = ?"]),
+      ];
+      text = `UPDATE ${tables.executions} SET ${set.join(", ")} ` +
+        `WHERE id = ? AND token = ? AND state = 'in_progress' ` +
+        `RETURNING (SELECT w.state FROM ${tables.workflows} w WHERE w.id = workflow_id) AS state`;
+      texts.set(form, text);
+    }
+    return text;
+  };
   return function* (batch): Plan<(WorkflowState | null)[]> {
     const states: (WorkflowState | null)[] = [];
     for (const one of batch) {
-      const text = texts[one.cursor.length]?.[one.progress.length === 0 ? 0 : 1] as string;
-      const run = [one.leaseUntil, one.leaseUntil, ...one.cursor, ...one.progress];
-      const replies = yield { text, runs: [[...run, one.id, one.token]] };
+      const lease = one.leaseUntil === null ? [] : [one.leaseUntil, one.leaseUntil];
+      const run = [...lease, ...one.cursor, ...one.progress, one.id, one.token];
+      const replies = yield { text: textOf(one), runs: [run], last: batch.length === 1 };
       states.push((replies[0]?.rows[0]?.state ?? null) as WorkflowState | null);
     }
     return states;

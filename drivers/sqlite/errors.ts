@@ -19,6 +19,9 @@ const CANTOPEN = 14;
 const CONSTRAINT = 19;
 const NOTADB = 26;
 
+/** A value is too big, breaks a constraint, or is not of its column's type: so it will be again. */
+const REFUSED: readonly number[] = [18, CONSTRAINT, 20];
+
 /** What is wrong and what to do, by SQLite's primary result code. */
 const ADVICE: Readonly<Record<number, string>> = {
   [BUSY]: "another connection kept its write lock too long; keep transactions short, begin them " +
@@ -89,8 +92,12 @@ export function explained(error: unknown, action: string, path: string): unknown
   }
   const code = codeOf(error);
   const advice = code === null ? undefined : ADVICE[code];
+  const refused = code !== null && REFUSED.includes(code);
   if (advice !== undefined) {
-    return new StoreError(DRIVER, `${what}: ${error.message}: ${advice}`, { cause: error });
+    return new StoreError(DRIVER, `${what}: ${error.message}: ${advice}`, {
+      cause: error,
+      refused,
+    });
   }
   if (error.name === "NotCapable" || error.name === "PermissionDenied") {
     return new StoreError(
@@ -101,6 +108,6 @@ export function explained(error: unknown, action: string, path: string): unknown
   }
   const { code: word } = error as { code?: unknown };
   return typeof word === "string" && word.startsWith("ERR_")
-    ? new StoreError(DRIVER, `${what}: ${error.message}`, { cause: error })
+    ? new StoreError(DRIVER, `${what}: ${error.message}`, { cause: error, refused })
     : error;
 }

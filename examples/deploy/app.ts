@@ -58,11 +58,14 @@ void Deno.cron?.(
   async () => void await engine.housekeep(),
 );
 
-// On SIGTERM `deno serve` takes no more requests by itself, but ends only when nothing is left to do.
-Deno.addSignalListener("SIGTERM", () => {
+/** Lets what is under way end, and hands back what does not. */
+export async function shutDown(): Promise<void> {
   closing.abort();
-  void engine.close();
-});
+  await engine.close();
+}
+
+// On SIGTERM `deno serve` takes no more requests by itself, but ends only when nothing is left to do.
+Deno.addSignalListener("SIGTERM", () => void shutDown());
 
 async function handle(request: Request): Promise<Response> {
   const { pathname, searchParams } = new URL(request.url);

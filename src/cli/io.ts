@@ -66,8 +66,11 @@ export function systemIo(): Io {
 
 async function confirm(question: string): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
+  // Ctrl-C and Ctrl-D close the prompt without an answer, and that is a no.
+  const closed = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
   try {
-    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim());
+    const answer = await Promise.race([lines.question(`${question} [y/N] `), closed]);
+    return /^y(es)?$/i.test(answer.trim());
   } finally {
     lines.close();
   }

@@ -36,51 +36,58 @@ export interface PageParts {
 /** The text of a whole page. */
 export function pageText(parts: PageParts): string {
   const { siteTitle, title, root, body, now, live } = parts;
-  return `<!doctype html>\n${
-    markupOf(html`
-      <html lang="en">
-        <head>${meta(`${title} · ${siteTitle}`)}
+  const stream = live !== null && html`data-live="${root}${live}"`;
+  const page = html`
+    <html lang="en">
+      <head>
+        ${meta(`${title} · ${siteTitle}`)}
         <link rel="icon" href="${root}assets/${ICON.name}" type="image/svg+xml">
         <link rel="stylesheet" href="${root}assets/${STYLE.name}">
-        <script type="module" src="${root}assets/${CLIENT.name}"></script></head>
-        <body data-now="${now.getTime()}" ${live === null
-          ? null
-          : html`data-live="${root}${live}"`}>
+        <script type="module" src="${root}assets/${CLIENT.name}"></script>
+      </head>
+      <body data-now="${now.getTime()}" ${stream}>
         <a class="skip" href="#main">Skip to the content</a>
         ${header(parts)}
         <main id="main" tabindex="-1">${body}</main>
         ${footer(parts)}
         <div id="tip" role="tooltip" hidden></div>
-        </body>
-      </html>
-    `)
-  }\n`;
+      </body>
+    </html>
+  `;
+  return `<!doctype html>${markupOf(page)}`;
+}
+
+/** What a page that stands alone is made of. */
+export interface BareParts {
+  /** The dashboard's own title. */
+  readonly siteTitle: string;
+  /** The page's title. */
+  readonly title: string;
+  /** What is in the page. */
+  readonly body: Html;
+  /** The relative address of the overview; null: unknown, or of no use. */
+  readonly home: string | null;
 }
 
 /**
  * The text of a page that stands alone: for whoever may not load a style sheet, or stands at an
  * address from which nobody knows where it would be. Its style is in it, allowed by its hash.
  */
-export function bareText(
-  { siteTitle, title, body, home }: {
-    readonly siteTitle: string;
-    readonly title: string;
-    readonly body: Html;
-    /** The relative address of the overview; null: unknown, or of no use. */
-    readonly home: string | null;
-  },
-): string {
-  const head = markupOf(meta(`${title} · ${siteTitle}`));
-  const rest = markupOf(html`
-    <body>
-      <header class="top"><span class="brand">${logo()}<span>${siteTitle}</span
-        ></span></header>
-      <main id="main">${body}${home === null
-        ? null
-        : html`<p><a class="button" href="${home}">Overview</a></p>`}</main>
-    </body>
-  `);
-  return `<!doctype html>\n<html lang="en"><head>${head}<style>${STYLE.text}</style></head>${rest}</html>\n`;
+export function bareText({ siteTitle, title, body, home }: BareParts): string {
+  const head = meta(`${title} · ${siteTitle}`);
+  const page = html`
+    <header class="top">
+      <span class="brand">${logo()}<span>${siteTitle}</span></span>
+    </header>
+    <main id="main">
+      ${body}
+      ${home !== null && html`<p class="home"><a class="button" href="${home}">Overview</a></p>`}
+    </main>
+  `;
+  return `<!doctype html><html lang="en"><head>${
+    markupOf(head)
+  }<style>${STYLE.text}</style></head>` +
+    `<body>${markupOf(page)}</body></html>\n`;
 }
 
 function meta(title: string): Html {
@@ -96,49 +103,51 @@ function meta(title: string): Html {
 function logo(): Html {
   return html`
     <svg class="logo" width="22" height="22" viewBox="0 0 24 24" aria-hidden="true">
-      <circle
-        cx="12" cy="14" r="7.5" class="logo-wheel" />
-      <path class="logo-pawl" d="M20 3 L13.5 8.5 L17 11" />
-      <circle
-        cx="12" cy="14" r="2" class="logo-hub" />
+      <circle class="logo-wheel" cx="12" cy="14" r="7.5" />
+      <path d="M20 3 L13.5 8.5 L17 11" />
+      <circle class="logo-hub" cx="12" cy="14" r="2" />
     </svg>
   `;
 }
 
 function header({ siteTitle, root, nav, live, search }: PageParts): Html {
   const link = (to: string, name: string, isHere: boolean): Html =>
-    html`<a href="${root}${to}" ${isHere ? html`aria-current="page"` : null}>${name}</a>`;
+    html`<a href="${root}${to}" ${isHere && html`aria-current="page"`}>${name}</a>`;
   return html`
     <header class="top">
-        <a class="brand" href="${root}">${logo()}<span>${siteTitle}</span></a>
-        <nav aria-label="Main">${link("", "Overview", nav === "overview")}${link(
-          "workflows",
-          "Workflows",
-          nav === "workflows",
-        )}</nav>
-        <form class="search" role="search" action="${root}workflows" method="get">
-          <label class="sr" for="q">Find a workflow by its id or its hero</label>
-          <input id="q" name="q" type="search" placeholder="Find by id or hero" autocomplete="off"
-            spellcheck="false" maxlength="300" value="${search ??
-              ""}"><kbd aria-hidden="true">/</kbd>
-        </form>
-        ${live === null
-          ? null
-          : html`<button class="live" id="live" type="button" aria-pressed="true" data-state="connecting"><span
-        class="pulse" aria-hidden="true"></span><span id="live-word">Live</span></button>`}
-      </header>
-    <noscript><p class="alert warn">Without JavaScript this page does not renew itself, and times are in
-        UTC. Everything else works.</p></noscript>
+      <a class="brand" href="${root}">${logo()}<span>${siteTitle}</span></a>
+      <nav aria-label="Main">
+        ${link("", "Overview", nav === "overview")}
+        ${link("workflows", "Workflows", nav === "workflows")}
+      </nav>
+      <form class="search" role="search" action="${root}workflows" method="get">
+        <label class="sr" for="q">Find a workflow by its id or its hero</label>
+        <input id="q" name="q" type="search" placeholder="Find by id or hero" autocomplete="off"
+          spellcheck="false" maxlength="300" value="${search ?? ""}">
+        <kbd aria-hidden="true">/</kbd>
+      </form>
+      ${live !== null && html`
+        <button class="live" id="live" type="button" aria-pressed="true" data-state="connecting">
+          <span class="pulse" aria-hidden="true"></span><span id="live-word">Live</span>
+        </button>
+      `}
+    </header>
+    <noscript>
+      <p class="alert warn">
+        Without JavaScript this page does not renew itself, and times are in UTC. Everything else works.
+      </p>
+    </noscript>
     <p id="trouble" class="alert bad" role="alert" hidden></p>
   `;
 }
 
 function footer({ store, actions }: PageParts): Html {
   return html`
-    <footer
-      class="bottom"><span>Pawl ${VERSION} on ${store}</span><span>${actions
-        ? "Actions are enabled"
-        : "Read-only"}</span><span>Times in <span id="zone">UTC</span></span></footer>
+    <footer class="bottom">
+      <span>Pawl ${VERSION} on ${store}</span>
+      <span>${actions ? "Actions are enabled" : "Read-only"}</span>
+      <span>Times in <span id="zone">UTC</span></span>
+    </footer>
   `;
 }
 

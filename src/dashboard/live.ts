@@ -165,5 +165,5 @@ function createLook<Data>(
 
 /** The client counts seconds by itself: "3 s ago" that became "4 s ago" is no change. */
 function withoutTimes(text: string): string {
-  return text.replace(/>[^<]*<\/time>/g, "></time>");
+  return text.replace(/(data-time="[^"]*"[^>]*>)[^<]*/g, "$1");
 }

@@ -43,10 +43,19 @@ export function viewFor(route: ViewRoute, { request, desk }: Errand): View {
       return listView(desk, queryOf(searchParams)) as View;
     case "workflow": {
       const done = ACTIONS.find((one) => one === searchParams.get("done")) ?? null;
-      const isWhole = searchParams.has("all");
-      return workflowView(desk, route.id, { isWhole, done, refusal: null, draft: null }) as View;
+      return workflowView(desk, route.id, {
+        ...looksOf(searchParams),
+        done,
+        refusal: null,
+        draft: null,
+      }) as View;
     }
   }
+}
+
+/** How a workflow's page is to look. */
+function looksOf(params: URLSearchParams): { isWhole: boolean; isShort: boolean } {
+  return { isWhole: params.has("all"), isShort: params.get("waits") === "short" };
 }
 
 /** What a view that shows nothing is answered with. */
@@ -169,7 +178,7 @@ export async function postWorkflow(
       !(thrown instanceof WorkflowNotFoundError);
     if (!isRefusal) throw thrown;
     const view = workflowView(desk, route.id, {
-      isWhole: false,
+      ...looksOf(new URL(errand.request.url).searchParams),
       done: null,
       refusal: desk.values.text(thrown.message),
       draft: draftIn(form),
@@ -197,9 +206,10 @@ export async function bulkPage(errand: Errand): Promise<Response> {
   if (isDeed && Number.isNaN(before.getTime())) {
     return troubled(troubles.formTrouble(400, "It does not say when its preview was made."));
   }
+  const parts = { query, action, frame, before: isDeed ? before : frame.now };
   const body = isDeed
-    ? resultPage(await perform(desk, query, { action, before }), { query, action, before, frame })
-    : previewPage(await preview(desk, query, action), { query, action, frame });
+    ? resultPage(await perform(desk, query, { action, before }), parts)
+    : previewPage(await preview(desk, query, action), parts);
   const title = `${action.word} many`;
   return framed({ title, body, live: null, route: { kind: "list" } }, {
     errand,

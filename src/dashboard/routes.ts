@@ -80,10 +80,13 @@ function viewOf(first: string | undefined, second: string | undefined): ViewRout
   return id === null ? null : { kind: "workflow", id };
 }
 
+/** Words of our own paths: no store makes such ids, and a mount path may be called so. */
+const OWN = new Set(["overview", "workflows", "bulk", "live", "json", "assets"]);
+
 function idOf(segment: string): string | null {
+  if (segment === "" || OWN.has(segment)) return null;
   try {
-    const id = decodeURIComponent(segment);
-    return id === "" ? null : id;
+    return decodeURIComponent(segment);
   } catch {
     return null;
   }

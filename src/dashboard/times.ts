@@ -29,6 +29,12 @@ export function elapsed(instant: Date, now: Date): Html {
   return html`<time datetime="${iso}" data-time="for" title="${iso}">${text}</time>`;
 }
 
+/** A length of time that still grows, which the client counts on. */
+export function growing(ms: number, now: Date): Html {
+  const since = new Date(now.getTime() - ms).toISOString();
+  return html`<span data-time="for" data-at="${since}">${coarse(ms)}</span>`;
+}
+
 /** An instant in a sentence for tooltips: the client replaces what is in the braces. */
 export function inTip(instant: Date): string {
   return `{${instant.toISOString()}}`;

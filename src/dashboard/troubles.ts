@@ -34,22 +34,30 @@ export function strangerTrouble(why: string): Trouble {
     "This dashboard answers its own machine only",
     html`
       <p>The request was refused because ${why}.</p>
-      <p>To open it to others, say who may see it. <code>authorize</code> is asked for every
-            request:</p>
-      <pre>dashboard(engine, {
-        authorize: (request) =&gt; isOperator(request), // true, false, or a Response
-      });</pre>
+      <p>
+        To open it to others, say who may see it. <code>authorize</code> is asked about every request
+        and answers true, false, or a response of its own:
+      </p>
+      <pre>${AUTHORIZE}</pre>
     `,
   );
 }
+
+const AUTHORIZE = `dashboard(engine, {
+  authorize: (request) => isOperator(request),
+});`;
 
 /** For a request that `authorize` refused. */
 export function refusedTrouble(): Trouble {
   return trouble(
     403,
     "You may not see this",
-    html`<p>The application refused this request. Log in with an account that may see its workflows,
-      then come back.</p>`,
+    html`
+      <p>
+        The application refused this request. Log in with an account that may see its workflows, then
+        come back.
+      </p>
+    `,
   );
 }
 
@@ -58,8 +66,12 @@ export function distrustTrouble(why: string): Trouble {
   return trouble(
     403,
     "Nothing was done",
-    html`<p>The request cannot be trusted: ${why}. Open the page again and use its own buttons. (Cookies
-      must be allowed for this site.)</p>`,
+    html`
+      <p>
+        The request cannot be trusted: ${why}. Open the page again and use its own buttons; cookies
+        must be allowed for this site.
+      </p>
+    `,
   );
 }
 
@@ -68,8 +80,11 @@ export function readOnlyTrouble(): Trouble {
   return trouble(
     403,
     "This dashboard only looks",
-    html`<p>Nothing was done. To act on workflows, make the dashboard with
-      <code>actions: true</code>.</p>`,
+    html`
+      <p>
+        Nothing was done. To act on workflows, make the dashboard with <code>actions: true</code>.
+      </p>
+    `,
   );
 }
 
@@ -78,16 +93,15 @@ export function formTrouble(status: number, why: string): Trouble {
   return trouble(status, "Nothing was done", html`<p>The form cannot be read. ${why}</p>`);
 }
 
-/** For a path that is no page. */
+/** For a path that is no page; `hint`: it may be the mount path itself. */
 export function nowhereTrouble(hint: boolean): Trouble {
-  return trouble(
-    404,
-    "There is no such page",
-    hint
-      ? html`<p>If the dashboard is mounted at this very path, its overview has a slash at the end; or
-          pass <code>basePath</code>, and it finds the slash by itself.</p>`
-      : html`<p>Start from the overview.</p>`,
-  );
+  const help = html`
+    <p>
+      If the dashboard is mounted at this very path, its overview has a slash at the end; or pass
+      <code>basePath</code>, and it finds the slash by itself.
+    </p>
+  `;
+  return trouble(404, "There is no such page", hint ? help : html`<p>Start from the overview.</p>`);
 }
 
 /** For an id that no workflow has. */
@@ -95,8 +109,12 @@ export function missingTrouble(id: string): Trouble {
   return trouble(
     404,
     "There is no such workflow",
-    html`<p>No workflow has the id <b>${id}</b>. It may have ended and been deleted when its retention
-      was over.</p>`,
+    html`
+      <p>
+        No workflow has the id <b>${id}</b>. It may have ended and been deleted when its retention was
+        over.
+      </p>
+    `,
   );
 }
 
@@ -105,7 +123,7 @@ export function methodTrouble(method: string, allowed: readonly string[]): Troub
   return trouble(
     405,
     "That cannot be done here",
-    html`<p>This page answers ${allowed.join(" and ")}, not ${method}.</p>`,
+    html`<p>This page answers ${allowed.join(", ")}, not ${method}.</p>`,
   );
 }
 
@@ -117,8 +135,9 @@ export function errorTrouble(error: Error, show: (text: string) => string): Trou
       "The database is not ready",
       html`
         <p>${show(error.message)}</p>
-        <p><code>await engine.migrate()</code> or
-                <code>pawl migrate</code> makes and updates the tables.</p>
+        <p>
+          <code>await engine.migrate()</code> or <code>pawl migrate</code> makes and updates the tables.
+        </p>
       `,
       "bad",
     );
@@ -129,18 +148,15 @@ export function errorTrouble(error: Error, show: (text: string) => string): Trou
       "The database does not answer",
       html`
         <p>${show(error.message)}</p>
-        <p>The workers go on by themselves once it is back. This page
-                can be loaded again at any time.</p>
+        <p>
+          Workers go on by themselves once it is back, and this page can be loaded again at any time.
+        </p>
       `,
       "bad",
     );
   }
-  return trouble(
-    500,
-    "Something went wrong",
-    html`<p>${
-      error instanceof PawlError ? show(error.message) : "The engine's log has the details."
-    }</p>`,
-    "bad",
-  );
+  const said = error instanceof PawlError
+    ? show(error.message)
+    : "The engine's log has the details.";
+  return trouble(500, "Something went wrong", html`<p>${said}</p>`, "bad");
 }

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { StoredValueError } from "../errors.ts";
 import type { Codec } from "../state/codec.ts";
 import { toError } from "../state/stored_error.ts";
 import { decodeColumn } from "../run/view.ts";
@@ -36,8 +35,7 @@ export function createValueReader(codec: Codec, redactor: Redactor): ValueReader
       try {
         return value(decodeColumn(codec, name, text));
       } catch (thrown) {
-        const error = toError(thrown);
-        return error instanceof StoredValueError ? error.message : `unreadable: ${error.message}`;
+        return redactor.text(`unreadable: ${toError(thrown).message}`);
       }
     },
     value,

@@ -96,8 +96,3 @@ export function cut(text: string, limit: number): string {
 export function firstLine(text: string, limit: number): string {
   return cut(text.split("\n", 1)[0] as string, limit);
 }
-
-/** An underscored word as people write it. */
-export function spaced(word: string): string {
-  return word.replaceAll("_", " ");
-}

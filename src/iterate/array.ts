@@ -48,7 +48,9 @@ export function isIterable<Item>(value: unknown): value is Iterable<Item> {
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value !== "object") return `a ${typeof value}`;
-  return Array.isArray(value) ? "an array" : `an object (${value.constructor?.name ?? "plain"})`;
+  // A generator's constructor has no name, but a generator says what it is.
+  const name = value.constructor?.name || Object.prototype.toString.call(value).slice(8, -1);
+  return Array.isArray(value) ? "an array" : `an object (${name})`;
 }
 
 /** Refuses what would be used up after one execution, and what cannot be iterated at all. */

@@ -6,14 +6,14 @@
  */
 
 import { nextOf } from "../define/definition.ts";
-import { CursorError } from "../errors.ts";
+import { CursorError, StoreError } from "../errors.ts";
 import type { Claimed } from "../state/claim.ts";
 import { sameTextOf } from "../state/codec.ts";
 import { decide, type Handling, type Ruling, type StepResult, verdictOf } from "../state/decide.ts";
 import type { Finished, FinishResult, Verdict } from "../state/finish.ts";
 import { mergeMetadata } from "../state/metadata.ts";
 import type { ExecutionRow, NewExecution } from "../state/records.ts";
-import { storedError, toError } from "../state/stored_error.ts";
+import { exceptionOf, storedError, toError } from "../state/stored_error.ts";
 import { announce, writeOptions } from "./announce.ts";
 import { type Core, elapsedMs } from "./core.ts";
 import { finishSurely } from "./finish_surely.ts";
@@ -131,9 +131,37 @@ export async function settle(
     seen: step.resumable ? undefined : { workflow: scope.workflow, execution },
   };
   const written = tx === undefined
-    ? await finishSurely(core, finished, scope.log)
+    ? await finishOrPause(scope, finished)
     : (await core.store.finish([finished], writeOptions(core, tx)))[0] as FinishResult;
   return { ruling, result: written, durationMs: elapsedMs(core, startedAt) };
+}
+
+/**
+ * Writes a finish. One that the database refuses (somebody may have edited the rows) would be
+ * refused by every worker to come: the workflow is paused, and says so, with nothing scheduled.
+ */
+async function finishOrPause(scope: StepScope, finished: Finished): Promise<FinishResult> {
+  const { core, execution, log } = scope;
+  try {
+    return await finishSurely(core, finished, log);
+  } catch (thrown) {
+    if (!(thrown instanceof StoreError && thrown.refused)) throw thrown;
+    log.error("The store refuses the end of an execution; its workflow is paused", {
+      error: thrown,
+    });
+    await reportAll(scope, [thrown]);
+    const error = storedError(thrown);
+    return await finishSurely(core, {
+      ...finished,
+      closing: { state: "failed", outcome: "failed", cause: "exception" },
+      error,
+      metadata: mergeMetadata(execution.metadata, { exception: exceptionOf(error) }),
+      keepCursor: true,
+      workflowState: "paused",
+      nextStepName: execution.stepName,
+      next: null,
+    }, log);
+  }
 }
 
 /** The verdict of a ruling; a promise only where a step's wait is a function. */

@@ -19,7 +19,7 @@ import { hasProgressed } from "../state/ruling.ts";
 import { storedError, toError } from "../state/stored_error.ts";
 import { createFlow, isFlowSignal } from "./flow.ts";
 import type { FailedRun } from "./run_step.ts";
-import { conditionContext, stepContext, type StepScope } from "./step_scope.ts";
+import { factsOf, stepContext, type StepScope } from "./step_scope.ts";
 
 /** What is done about an error, and who hears of it. */
 export interface Handled {
@@ -74,8 +74,8 @@ async function askHandler(
   const { error } = ran;
   const flow = createFlow(scope.log);
   try {
-    const context = ran.context ?? scope.conditions ?? conditionContext(scope, null);
-    await handler(Object.assign(stepContext(context, flow), { error }) as ExceptionContext);
+    const facts = ran.facts ?? scope.facts ?? factsOf(scope, null);
+    await handler(Object.assign(stepContext(facts, flow), { error }) as ExceptionContext);
   } catch (thrown) {
     if (!isFlowSignal(thrown)) return brokenHandler(thrown, error);
   } finally {

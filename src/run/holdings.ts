@@ -25,8 +25,10 @@ export interface Held {
   readonly stopReason: Error | null;
   /** Asks the body to stop. */
   stop(reason: Error): void;
-  /** Takes note of an answer of the store to a sign of life. */
-  heard(answer: CheckpointAnswer): void;
+  /** Whether the lease was renewed a moment ago, so that a checkpoint need not renew it. */
+  readonly isFresh: boolean;
+  /** Takes note of an answer of the store to a sign of life that renewed the lease, or left it. */
+  heard(answer: CheckpointAnswer, renewed?: boolean): void;
   /** Calls back when nobody waits for the body any more: its worker's grace period is over. */
   whenAbandoned(tell: () => void): void;
   /** Lets go: no more heartbeats. */
@@ -95,6 +97,9 @@ interface Orders {
   readonly stop: Error;
   abandoned: boolean;
 }
+
+/** A lease counts as fresh for this part of a heartbeat: a second, where nothing else was said. */
+const FRESH_PART = 10;
 
 /** Makes the holdings of an engine. */
 export function createHoldings(options: HoldingsOptions): Holdings {
@@ -168,15 +173,18 @@ export function createHoldings(options: HoldingsOptions): Holdings {
     arm();
   }
 
-  /** Takes note of an answer: the lease counts from the moment in which it was asked for. */
-  function take(one: Entry, answer: CheckpointAnswer, askedAt: number): void {
-    one.unanswered = null;
+  /** Takes note of an answer: a renewed lease counts from the moment in which it was asked for. */
+  function take(one: Entry, answer: CheckpointAnswer, askedAt: number | null): void {
     if (answer === "lost") {
+      one.unanswered = null;
       one.lost = true;
       return one.stop(lostLease());
     }
-    one.renewedAt = askedAt;
-    one.lookAt = askedAt + heartbeatMs;
+    if (askedAt !== null) {
+      one.unanswered = null;
+      one.renewedAt = askedAt;
+      one.lookAt = askedAt + heartbeatMs;
+    }
     if (answer !== "held") one.stop(stoppedFromOutside(answer));
   }
 
@@ -196,8 +204,11 @@ export function createHoldings(options: HoldingsOptions): Holdings {
       this.reason = reason;
       this.controller?.abort(reason);
     },
-    heard(answer) {
-      take(this, answer, clock.now());
+    get isFresh() {
+      return clock.now() - this.renewedAt < heartbeatMs / FRESH_PART;
+    },
+    heard(answer, renewed = true) {
+      take(this, answer, renewed ? clock.now() : null);
     },
     whenAbandoned(tell) {
       this.tellAbandoned = tell;

@@ -78,9 +78,10 @@ export function openIteration(scope: StepScope, flow: Flow, cursor: unknown): Op
 
   async function save(update: CheckpointUpdate): Promise<void> {
     if (isInTransaction(core)) throw checkpointInTransaction(step.name);
-    const checkpoint = { executionId: execution.id, token: held.token, ...update };
+    const keepsLease = held.isFresh;
+    const checkpoint = { executionId: execution.id, token: held.token, keepsLease, ...update };
     const answer = await checkpointSurely(scope, checkpoint);
-    held.heard(answer);
+    held.heard(answer, !keepsLease);
     if (answer === "lost") return;
     if (update.cursor !== undefined) scope.cursor = update.cursor;
     if (update.progress !== undefined) tellProgress(scope, update.progress);
@@ -141,7 +142,9 @@ export function openIteration(scope: StepScope, flow: Flow, cursor: unknown): Op
 function checkpointSurely(scope: StepScope, checkpoint: Checkpoint): Promise<CheckpointAnswer> {
   const { core, log } = scope;
   const { leaseMs, heartbeatMs } = core.settings;
-  return persist(core, async () => isLost(scope) ? "lost" : await core.checkpoint(checkpoint), {
+  const send = (): Promise<CheckpointAnswer> =>
+    isLost(scope) ? Promise.resolve("lost") : core.checkpoint(checkpoint);
+  return persist(core, send, {
     forMs: leaseMs + heartbeatMs,
     failed: (error) =>
       log.warn("The cursor of a step could not be stored; it is tried again", { error }),

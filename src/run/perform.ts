@@ -72,7 +72,7 @@ export async function perform(
       cursor: execution.cursor,
       cursorless: false,
       interruption: options.interruption ?? null,
-      conditions: null,
+      facts: null,
       workflowRecord: null,
       executionRecord: null,
     };
@@ -231,7 +231,7 @@ async function runTransaction(
   } catch (thrown) {
     const ran: Ran = thrown instanceof RollBack
       ? thrown.ran
-      : { kind: "error", phase: "body", error: toError(thrown), context: scope.conditions };
+      : { kind: "error", phase: "body", error: toError(thrown), facts: scope.facts };
     return await conclude(scope, ran, options);
   }
   return await afterwards(scope, committed.settled, bodyRan(committed.ran));
@@ -249,7 +249,7 @@ async function undefinedStep(scope: StepScope): Promise<Performed> {
   });
   return await conclude(
     scope,
-    { kind: "error", phase: "prepare", error, context: null, mustPause: true },
+    { kind: "error", phase: "prepare", error, facts: null, mustPause: true },
     { mayContinue: () => false },
   );
 }

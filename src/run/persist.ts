@@ -5,6 +5,7 @@
  * @module
  */
 
+import { StoreError } from "../errors.ts";
 import { wait } from "../seams/clock.ts";
 import type { Core } from "./core.ts";
 
@@ -31,6 +32,8 @@ export async function persist<T>(
     try {
       return await write();
     } catch (error) {
+      // What the database refuses it would refuse again, however long the wait.
+      if (error instanceof StoreError && error.refused) throw error;
       failed(error);
       if (core.clock.now() + waitMs >= giveUpAt) throw error;
       await wait(core.clock, waitMs);

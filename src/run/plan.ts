@@ -9,7 +9,7 @@
 import type { WaitContext } from "../define/context.ts";
 import type { JobOptions, StepDefinition, WorkflowDefinition } from "../define/definition.ts";
 import { durationMs } from "../define/durations.ts";
-import { mergeJobOptions } from "../define/job_options.ts";
+import { jobOptions as checkedJobOptions, mergeJobOptions } from "../define/job_options.ts";
 import type { Then } from "../state/decide.ts";
 import { metadataOf } from "../state/metadata.ts";
 import { DEFAULT_QUEUE, type NewExecution, type WorkflowRow } from "../state/records.ts";
@@ -118,10 +118,32 @@ function plan(
 
 const NONE: JobOptions = Object.freeze({});
 
-function jobOptionsOf(step: StepDefinition, base: PlanBase): JobOptions {
-  const { jobOptions } = base.workflow;
-  // Most workflows have none of their own, and most steps none at all.
-  if (jobOptions === null && step.jobOptions === null) return base.definition.jobOptions ?? NONE;
-  const own = metadataOf(jobOptions) as JobOptions;
-  return mergeJobOptions(base.definition.jobOptions, own, step.jobOptions);
+function jobOptionsOf(
+  step: StepDefinition,
+  { definition, workflow }: PlanBase,
+): { readonly queue?: string | undefined; readonly priority?: number | undefined } {
+  const { jobOptions } = workflow;
+  if (jobOptions !== null) {
+    return mergeJobOptions(definition.jobOptions, storedOptions(jobOptions), step.jobOptions);
+  }
+  // Most workflows have none of their own, and this is asked for every step.
+  const { queue, priority } = step.jobOptions ?? NONE;
+  return {
+    queue: queue ?? definition.jobOptions?.queue,
+    priority: priority ?? definition.jobOptions?.priority,
+  };
+}
+
+/** An instance's own options; like all metadata, what somebody spoilt by hand is left out. */
+function storedOptions(text: string | null): JobOptions {
+  const { queue, priority } = metadataOf(text);
+  return { ...sound({ queue }), ...sound({ priority }) };
+}
+
+function sound(options: Record<string, unknown>): JobOptions {
+  try {
+    return checkedJobOptions(options, "stored job options");
+  } catch {
+    return NONE;
+  }
 }

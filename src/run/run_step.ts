@@ -20,7 +20,15 @@ import { toError } from "../state/stored_error.ts";
 import { elapsedMs } from "./core.ts";
 import { createFlow, type Flow, isFlowSignal, type Request } from "./flow.ts";
 import { isLost, openIteration, readCursor } from "./iter_scope.ts";
-import { conditionContext, eventOf, idsOf, stepContext, type StepScope } from "./step_scope.ts";
+import {
+  conditionContext,
+  eventOf,
+  type Facts,
+  factsOf,
+  idsOf,
+  stepContext,
+  type StepScope,
+} from "./step_scope.ts";
 
 /** What running a step came to, errors still to be handled. */
 export type Ran =
@@ -41,7 +49,7 @@ export interface FailedRun {
   /** The error. */
   readonly error: Error;
   /** What a handler is given; null when not even the hero could be loaded. */
-  readonly context: ConditionContext | null;
+  readonly facts: Facts | null;
   /** The rows do not fit the code: whatever the policies say, only a pause is right. */
   readonly mustPause?: boolean;
 }
@@ -50,8 +58,8 @@ export interface FailedRun {
 export interface Ready {
   /** Tells it from what ended already. */
   readonly kind: "ready";
-  /** What the conditions were given. */
-  readonly context: ConditionContext;
+  /** What contexts are made from. */
+  readonly facts: Facts;
   /** Where a resumable step continues. */
   readonly cursor: unknown;
   /** The signal that a `waitFor` step received. */
@@ -104,22 +112,18 @@ function outcomeOf(prepared: Prepared): "passed" | "skipped" | "canceled" | "exc
 async function evaluate(scope: StepScope): Promise<Prepared> {
   const { definition, step, execution } = scope;
   if (step.removed) return { kind: "precondition", action: "skip", why: "removed_step" };
-  let context: ConditionContext | null = null;
+  let facts: Facts | null = null;
   let phase: ErrorPhase = "prepare";
   let mustPause = false;
   try {
     const hero = definition.hero === null ? null : await loadHero(scope);
     if (hero === GONE) return { kind: "precondition", action: "cancel", why: "hero_gone" };
-    context = conditionContext(scope, hero);
-    scope.conditions = context;
+    facts = factsOf(scope, hero);
+    scope.facts = facts;
     phase = "condition";
-    for (const condition of definition.cancelIf) {
-      if (await condition(context)) {
-        return { kind: "precondition", action: "cancel", why: "cancel_if" };
-      }
-    }
-    if (step.skipIf !== null && await step.skipIf(context)) {
-      return { kind: "precondition", action: "skip", why: "skip_if" };
+    if (definition.cancelIf.length > 0 || step.skipIf !== null) {
+      const met = await conditionMet(scope, conditionContext(facts));
+      if (met !== null) return met;
     }
     if (execution.waitingFor !== null) {
       const { waitingFor: signalName } = execution;
@@ -129,13 +133,28 @@ async function evaluate(scope: StepScope): Promise<Prepared> {
     refuseMismatch(scope);
     return {
       kind: "ready",
-      context,
+      facts,
       cursor: step.resumable ? readCursor(scope) : null,
       event: step.waitFor === null ? null : eventOf(scope.core, execution),
     };
   } catch (thrown) {
-    return { kind: "error", phase, error: toError(thrown), context, mustPause };
+    return { kind: "error", phase, error: toError(thrown), facts, mustPause };
   }
+}
+
+/** The first condition that is met, in their order: to cancel, then to skip. */
+async function conditionMet(
+  { definition, step }: StepScope,
+  context: ConditionContext,
+): Promise<Extract<Ran, { kind: "precondition" }> | null> {
+  for (const condition of definition.cancelIf) {
+    if (await condition(context)) {
+      return { kind: "precondition", action: "cancel", why: "cancel_if" };
+    }
+  }
+  return step.skipIf !== null && await step.skipIf(context)
+    ? { kind: "precondition", action: "skip", why: "skip_if" }
+    : null;
 }
 
 const GONE: unique symbol = Symbol("the hero is gone");
@@ -167,7 +186,7 @@ async function runBody(scope: StepScope, ready: Ready, tx: unknown): Promise<Ran
   const { step, log } = scope;
   const flow = createFlow(log);
   const iteration = step.resumable ? openIteration(scope, flow, ready.cursor) : null;
-  const context = stepContext(ready.context, flow);
+  const context = stepContext(ready.facts, flow);
   if (iteration !== null) Object.assign(context, iteration.parts);
   if (step.transaction) Object.assign(context, { tx });
   if (step.waitFor !== null) Object.assign(context, { event: ready.event });
@@ -182,7 +201,7 @@ async function runBody(scope: StepScope, ready: Ready, tx: unknown): Promise<Ran
       log.warn("The progress of a step that failed could not be stored", { error })
     );
     if (isFlowSignal(thrown)) return resultOf(flow.request());
-    return failedWith(toError(thrown), scope, flow, ready.context);
+    return failedWith(toError(thrown), scope, flow, ready.facts);
   } finally {
     flow.close();
     if (isLost(scope)) {
@@ -196,7 +215,7 @@ function failedWith(
   error: Error,
   { held, log }: StepScope,
   flow: Flow,
-  context: ConditionContext,
+  facts: Facts,
 ): Ran {
   const request = flow.request();
   if (request !== null) {
@@ -207,7 +226,7 @@ function failedWith(
     if (reason.reason === "lost_lease") return { kind: "lost" };
     if (isAbort(error, reason)) return { kind: "interrupted", reason: reason.reason, waitMs: 0 };
   }
-  return { kind: "error", phase: "body", error, context };
+  return { kind: "error", phase: "body", error, facts };
 }
 
 function isAbort(error: Error, reason: Error): boolean {

@@ -84,7 +84,9 @@ export async function startMany(
   }
   const fresh: NewWorkflow[] = [];
   for (const item of items) {
-    fresh.push(await newWorkflow(core, definition, tx === undefined ? item : { ...item, tx }));
+    const made = newWorkflow(core, definition, tx === undefined ? item : { ...item, tx });
+    // Awaiting ten thousand times what is there already takes as long as inserting it.
+    fresh.push(made instanceof Promise ? await made : made);
   }
   const created: Created[] = [];
   try {
@@ -97,9 +99,30 @@ export async function startMany(
     // What is committed is announced, also when a later batch failed.
     await afterCreate(core, created, tx);
   }
-  return created.map((one) =>
-    one.kind === "created" ? { kind: "started", run: createRun(core, one.workflow) } : one
-  );
+  return created.map((one) => one.kind === "created" ? started(core, one.workflow) : one);
+}
+
+/** Where a start keeps what its run is made from. */
+const MAKE = Symbol("make");
+
+interface Startable {
+  [MAKE]: { readonly core: Core; readonly workflow: WorkflowRow; run: Run | null };
+}
+
+const RUN: PropertyDescriptor = {
+  enumerable: true,
+  get(this: Startable): Run {
+    const make = this[MAKE];
+    return make.run ??= createRun(make.core, make.workflow);
+  },
+};
+
+/** Whoever starts ten thousand workflows looks at few of their runs: each is made when asked for. */
+function started(core: Core, workflow: WorkflowRow): Started {
+  const one = Object.defineProperty({ kind: "started" }, MAKE, {
+    value: { core, workflow, run: null },
+  });
+  return Object.defineProperty(one, "run", RUN) as Started;
 }
 
 async function afterCreate(core: Core, created: readonly Created[], tx: unknown): Promise<void> {
@@ -115,12 +138,12 @@ async function afterCreate(core: Core, created: readonly Created[], tx: unknown)
   await announceIn(core, tx, created.map((one) => one.kind === "created" ? one.job : null));
 }
 
-/** Builds the row of a new workflow and of its first execution. */
-export async function newWorkflow(
+/** Builds the row of a new workflow and of its first execution; a promise only where it must. */
+export function newWorkflow(
   core: Core,
   definition: WorkflowDefinition,
   options: StartOptions,
-): Promise<NewWorkflow> {
+): NewWorkflow | Promise<NewWorkflow> {
   if (definition?.kind !== "workflow") {
     throw new InvalidInputError("Cannot start a workflow: pass what workflow({...}) returned");
   }
@@ -132,32 +155,51 @@ export async function newWorkflow(
     throw new InvalidInputError("allowMultiple must be true or false");
   }
   const hero = heroOf(definition, options);
-  const input = await inputOf(core, definition, options.input);
+  return definition.input === null
+    ? withFirst(core, definition, options, {
+      ...hero,
+      input: inputText(core, definition, options.input),
+    })
+    : checkedInput(core, definition, options.input).then((input) =>
+      withFirst(core, definition, options, { ...hero, input })
+    );
+}
+
+function withFirst(
+  core: Core,
+  definition: WorkflowDefinition,
+  options: StartOptions,
+  given: Pick<NewWorkflow, "heroType" | "heroId" | "input">,
+): NewWorkflow | Promise<NewWorkflow> {
   const own = options.jobOptions === undefined
     ? null
     : JSON.stringify(checkJobOptions(options.jobOptions, "jobOptions"));
   const metadata = metadataFrom(core, definition, options.metadata);
   const base = {
     name: definition.name,
-    ...hero,
+    heroType: given.heroType,
+    heroId: given.heroId,
     allowMultiple: options.allowMultiple === true,
-    input,
+    input: given.input,
     metadata,
     jobOptions: own,
     traceparent: core.tracing?.startOf(definition.name) ?? null,
   };
-  return { ...base, first: await firstExecution(core, definition, base, options) };
+  const first = firstExecution(core, definition, base, options);
+  return first instanceof Promise
+    ? first.then((planned) => ({ ...base, first: planned }))
+    : { ...base, first };
 }
 
-async function firstExecution(
+function firstExecution(
   core: Core,
   definition: WorkflowDefinition,
   base: Omit<NewWorkflow, "first">,
   options: StartOptions,
-): Promise<NewExecution | null> {
+): NewExecution | null | Promise<NewExecution> {
   const step = nextOf(definition, null);
   if (step === null) return null;
-  return await planStep(core, step, {
+  return planStep(core, step, {
     definition,
     workflow: provisional(core, base),
     now: options.at === undefined ? core.now() : storableTime(options.at, '"at"'),
@@ -217,15 +259,12 @@ function metadataFrom(
   return encoded(core, metadata, `the metadata of "${definition.name}"`);
 }
 
-async function inputOf(
+async function checkedInput(
   core: Core,
   definition: WorkflowDefinition,
   given: unknown,
 ): Promise<string | null> {
-  if (definition.input === null) {
-    return inputText(core, definition, given);
-  }
-  const checked = await definition.input["~standard"].validate(given);
+  const checked = await definition.input?.["~standard"].validate(given) ?? { value: given };
   if (checked.issues !== undefined) {
     const what = checked.issues.map((issue) => issue.message).join("; ");
     throw new InvalidInputError(`The input of "${definition.name}" is not valid: ${what}`, {

@@ -55,8 +55,8 @@ export interface StepScope {
   cursorless: boolean;
   /** How somebody who performs by hand wants the iteration interrupted; null: as ever. */
   readonly interruption: Interruption | null;
-  /** What the conditions were given; null until the hero is loaded. */
-  conditions: ConditionContext | null;
+  /** What contexts are made from; null until the hero is loaded. */
+  facts: Facts | null;
   /** What a body sees of the workflow; null until it looks. */
   workflowRecord: WorkflowRecord | null;
   /** What a body sees of the execution; null until it looks. */
@@ -94,28 +94,45 @@ export function reportContext(
   };
 }
 
-/** The context of conditions: no flow functions. The records are made for whoever looks at them. */
-export function conditionContext(scope: StepScope, hero: unknown): ConditionContext {
+/** What contexts are made from, once the hero is loaded. */
+export interface Facts {
+  /** The execution. */
+  readonly scope: StepScope;
+  /** The hero. */
+  readonly hero: unknown;
+  /** The input. */
+  readonly input: unknown;
+  /** What the attempt before ended with. */
+  readonly previousError: PreviousError | null;
+}
+
+/** Finds out what contexts are made from. */
+export function factsOf(scope: StepScope, hero: unknown): Facts {
   const { core, workflow, execution } = scope;
-  const context = {
+  return {
+    scope,
     hero,
     input: decodeColumn(core.codec, "input", workflow.input),
-    attempt: execution.attempt,
     previousError: previousErrorOf(execution),
-    log: scope.log,
   };
-  return withLazyParts(context, scope);
+}
+
+/** The context of conditions: no flow functions. */
+export function conditionContext({ scope, hero, input, previousError }: Facts): ConditionContext {
+  const { log, execution: { attempt } } = scope;
+  return withLazyParts({ hero, input, attempt, previousError, log }, scope);
 }
 
 /** The context of hooks and bodies; parts that only some steps have are added by the caller. */
-export function stepContext(conditions: ConditionContext, flow: Flow): StepContext {
+export function stepContext(facts: Facts, flow: Flow): StepContext {
   const { cancel, pause, skip, finish, reattempt, suspend } = flow.functions;
-  const { hero, input, attempt, previousError, log } = conditions;
+  const { scope, hero, input, previousError } = facts;
+  const { log, execution: { attempt } } = scope;
   const context = {
     ...{ cancel, pause, skip, finish, reattempt, suspend },
     ...{ hero, input, attempt, previousError, log },
   };
-  return withLazyParts(context, (conditions as unknown as Lazy)[SCOPE]);
+  return withLazyParts(context, scope);
 }
 
 /** Where a context keeps what its parts are made from; nobody sees it who prints one. */

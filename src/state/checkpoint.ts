@@ -17,6 +17,11 @@ export interface Checkpoint {
   readonly cursor?: string | null | undefined;
   /** The new progress; undefined leaves the stored one. */
   readonly progress?: Progress | undefined;
+  /**
+   * True when the lease was renewed a moment ago and may stay as it is: a store then need not write
+   * it, and the index that it is in, with every item of a walk. It may always renew it all the same.
+   */
+  readonly keepsLease?: boolean | undefined;
 }
 
 /**

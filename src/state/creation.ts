@@ -15,14 +15,21 @@ export function newWorkflowRow(
   fresh: NewWorkflow,
   place: { readonly id: string; readonly now: Date },
 ): WorkflowRow {
-  const { first, ...given } = fresh;
+  const { first } = fresh;
   const held = first !== null && first.hold !== null;
   return {
-    ...given,
     id: place.id,
+    name: fresh.name,
+    heroType: fresh.heroType,
+    heroId: fresh.heroId,
     state: first === null ? "finished" : held ? "performing" : "ready",
     currentStepName: held ? first.stepName : null,
     nextStepName: first?.stepName ?? null,
+    allowMultiple: fresh.allowMultiple,
+    input: fresh.input,
+    metadata: fresh.metadata,
+    jobOptions: fresh.jobOptions,
+    traceparent: fresh.traceparent,
     startedAt: held ? place.now : null,
     transitionedAt: first === null ? place.now : null,
     createdAt: place.now,

@@ -18,8 +18,8 @@
  */
 
 import { Buffer } from "node:buffer";
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { InvalidInputError, SealedValueError } from "../errors.ts";
+import { nodeCrypto } from "./builtin.ts";
 import { type Codec, jsonCodec, sameTextOf } from "./codec.ts";
 
 /** What an encrypting codec is made of. */
@@ -99,6 +99,7 @@ function contextOf(keyId: string): Uint8Array {
 }
 
 function seal(key: Uint8Array, keyId: string, plain: string): string {
+  const { createCipheriv, randomBytes } = nodeCrypto();
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(ALGORITHM, key, nonce);
   cipher.setAAD(contextOf(keyId));
@@ -122,7 +123,7 @@ function open(keys: ReadonlyMap<string, Uint8Array>, { keyId, box }: Sealed): st
     throw new SealedValueError("it is damaged", { keyId });
   }
   try {
-    const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {
+    const decipher = nodeCrypto().createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {
       authTagLength: TAG_BYTES,
     });
     decipher.setAAD(contextOf(keyId));

@@ -9,7 +9,7 @@
  * @module
  */
 
-import { createHash } from "node:crypto";
+import { nodeCrypto } from "./builtin.ts";
 import type { StoredError } from "./records.ts";
 
 /** An error, reduced to what it has in common with others of the same reason. */
@@ -32,7 +32,7 @@ const DIGITS = 12;
 export function fingerprintOf(error: StoredError): Fingerprint {
   const message = normalMessage(error.message);
   const frame = ownFrame(error);
-  const hash = createHash("sha256");
+  const hash = nodeCrypto().createHash("sha256");
   // A separator that no part can hold: two parts never run into each other.
   hash.update([error.errorClass, message, frame ?? ""].join("\0"));
   const id = hash.digest("hex").slice(0, DIGITS);

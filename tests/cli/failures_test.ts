@@ -16,7 +16,10 @@ const billing: WorkflowDefinition = workflow({
   name: "billing",
   steps: [{
     name: "bill",
-    run: ({ input }) => input.bank ? chargeBank(input.order) : chargeCard(input.order),
+    run({ input }) {
+      const { order, bank } = input as { order: number; bank?: boolean };
+      return bank ? chargeBank(order) : chargeCard(order);
+    },
   }],
 });
 

@@ -131,7 +131,7 @@ onStores(
     const text = await shell.pawl("list", "--limit", "2");
     assert.match(
       text.out,
-      /^id  workflow  state +step +hero +age  changed\n5 +payment +finished +Order:4/,
+      /^id {2}workflow {2}state +step +hero +age {2}changed\n5 +payment +finished +Order:4/,
     );
     assert.equal(text.err, "There are more: --after 4\n");
     const none = await shell.pawl("list", "--hero", "Nobody:1");
@@ -177,7 +177,7 @@ onStores("show draws the history with errors, signals and progress", [payment], 
   assert.match(failed.out, /\n {2}fingerprint [0-9a-f]{12}\n$/);
 
   const waiting = await shell.pawl("show", "3");
-  assert.match(waiting.out, /…  await_approval .* waits for the signal "approved"\n/);
+  assert.match(waiting.out, /… {2}await_approval .* waits for the signal "approved"\n/);
 
   const done = await shell.pawl("show", "4");
   assert.match(done.out, /✓ {2}ship .* success\n +█{20} 100 % · 3 of 3\n/);

@@ -1,10 +1,11 @@
 /**
- * A wire between a client and a MySQL server that can be cut, at the very moment of a COMMIT.
+ * A wire between a client and a MySQL server that can be cut at the very moment of a statement, such
+ * as a COMMIT.
  *
  * @module
  */
 
-/** What happens to a COMMIT: the server gets it or not, and the client hears of it or not. */
+/** What happens to a statement: the server gets it or not, and the client hears of it or not. */
 export type Fate = "pass" | "never arrives" | "loses its answer";
 
 /** A wire that can be cut. */
@@ -13,15 +14,17 @@ export interface Proxy {
   readonly url: string;
   /** Decides the fate of each COMMIT; the first has the number 1. */
   onCommit: (number: number) => Fate;
+  /** Decides the fate of all other statements. */
+  onStatement: (text: string) => Fate;
   /** How many COMMITs were sent so far. */
   commits(): number;
   /** Cuts everything. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** COM_QUERY with this text; MySQL (not MariaDB) has two more bytes for attributes. */
+/** COM_QUERY with a text; MySQL (not MariaDB) has two more bytes for attributes. */
 // deno-lint-ignore no-control-regex -- the protocol is made of such characters
-const COMMIT = /^[\s\S]{4}\x03(\x00\x01)?COMMIT$/;
+const QUERY = /^[\s\S]{4}\x03(?:\x00\x01)?([\s\S]*)$/;
 
 /** Opens a wire to the server of a URL. */
 export function openProxy(url: string): Proxy {
@@ -67,7 +70,8 @@ export function openProxy(url: string): Proxy {
     open.add(client).add(server);
     let deaf = false;
     const there = pump(client, server, async (data) => {
-      const fate = COMMIT.test(latin.decode(data)) ? proxy.onCommit(++commits) : "pass";
+      const text = QUERY.exec(latin.decode(data))?.[1] ?? "";
+      const fate = text === "COMMIT" ? proxy.onCommit(++commits) : proxy.onStatement(text);
       if (fate === "never arrives") return false;
       deaf = fate === "loses its answer";
       await write(server, data);
@@ -96,6 +100,7 @@ export function openProxy(url: string): Proxy {
   const proxy: Proxy = {
     url: through.href,
     onCommit: () => "pass",
+    onStatement: () => "pass",
     commits: () => commits,
     async [Symbol.asyncDispose]() {
       listener.close();

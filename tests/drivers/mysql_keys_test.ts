@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import mysql from "mysql2/promise";
 import { mysqlStore } from "../../drivers/mysql/mod.ts";
 import {
   claim,
@@ -173,7 +174,6 @@ storeTest(
   "keys of a batch are right whatever steps the server counts in",
   async ({ store, url }) => {
     // A cluster of writers counts in steps; such a session does so too.
-    const { default: mysql } = await import("mysql2/promise");
     const pool = mysql.createPool({ uri: url, connectionLimit: 3 });
     pool.pool.on("connection", (connection) => {
       connection.query(

@@ -12,6 +12,7 @@ import { createEngine, workflow } from "../../mod.ts";
 import { StoreError } from "../../src/errors.ts";
 import type { StoreDriver } from "../../src/seams/store.ts";
 import {
+  claimOptions,
   dueOptions,
   expectKind,
   finished,
@@ -195,6 +196,40 @@ mysqlTest(
       assert.equal((await store.getExecution(claimed.execution.id))?.cursor, "5");
     }),
 );
+
+for (const fate of LOST) {
+  mysqlTest(
+    `a wire that is cut before the commit costs another try: a statement ${fate}`,
+    ({ url }) =>
+      throughProxy(url, async (store, proxy) => {
+        const claimed = await startClaimed(store);
+        const next = newExecution({ stepName: "second" });
+        for (
+          const moment of [
+            /^START/,
+            /FOR UPDATE$/,
+            /^UPDATE pawl_step/,
+            /^INSERT/,
+            /^UPDATE pawl_w/,
+          ]
+        ) {
+          let cuts = 0;
+          proxy.onStatement = (text) => moment.test(text) && cuts++ === 0 ? fate : "pass";
+          const [made] = await store.create([HEROLESS], { now: T0 });
+          const { execution } = expectKind(made, "created");
+          const [claim] = await store.claim([execution?.id as string], claimOptions());
+          const verdict = finished(expectKind(claim, "claimed"), { next, workflowState: "ready" });
+          const [result] = await store.finish([verdict], { now: T0 });
+          assert.equal(expectKind(result, "done").next?.seq, 2);
+          assert.ok(cuts > 0, `${moment} was met`);
+        }
+        proxy.onStatement = () => "pass";
+        const [count] = await queryOn(url, "SELECT COUNT(*) AS total FROM pawl_step_executions");
+        assert.equal(Number(count?.total), 11);
+        assert.equal((await store.getExecution(claimed.execution.id))?.state, "in_progress");
+      }),
+  );
+}
 
 mysqlTest(
   "every seventh commit gets lost, and still each step is recorded once",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Connection } from "mysql2/promise";
+import mysql, { type Connection } from "mysql2/promise";
 import { type Migration, statementsOf } from "../../drivers/sql/migrate.ts";
 import { sqlStore } from "../../drivers/sql/store.ts";
 import { mysqlClient } from "../../drivers/mysql/client.ts";
@@ -9,7 +9,7 @@ import { mysqlStore } from "../../drivers/mysql/mod.ts";
 import { InvalidInputError, MigrationError } from "../../src/errors.ts";
 import type { StoreDriver } from "../../src/seams/store.ts";
 import { newSignal, send, start } from "../../src/testing/store_cases/_builders.ts";
-import { mysqlServer } from "../_servers.ts";
+import { freshMysql, mysqlServer } from "../_servers.ts";
 import { mysqlTest, queryOn, storeTest } from "./_mysql.ts";
 
 const NAMES = MIGRATIONS.map((one) => one.name);
@@ -267,7 +267,7 @@ Deno.test("MIG-01 a prefix that would need quoting is refused", () => {
 
 mysqlTest(
   "MIG-02 of twenty that migrate one new database at once exactly one applies",
-  async ({ url, drop: _ }) => {
+  async ({ url }) => {
     const stores = Array.from({ length: 20 }, () => mysqlStore(url));
     const reports = await Promise.all(stores.map((store) => store.migrate()));
     await Promise.all(stores.map((store) => store.close()));
@@ -281,7 +281,6 @@ mysqlTest(
   "MIG-02 migrations of two databases of one server do not wait for each other",
   async ({ url }) => {
     const name = "CONCAT('pawl_', SHA1(CONCAT('somewhere_else', '.', 'pawl_schema')))";
-    const { default: mysql } = await import("mysql2/promise");
     const other = await mysql.createConnection(url);
     const [rows] = await other.query(`SELECT GET_LOCK(${name}, 0) AS got`);
     assert.equal((rows as { got: number }[])[0]?.got, 1);
@@ -307,7 +306,6 @@ Deno.test({
   // MySQL writes the same tables down in other words.
   ignore: !IS_MARIADB,
   async fn() {
-    const { freshMysql } = await import("../_servers.ts");
     await using database = await freshMysql();
     const store = mysqlStore(database.url);
     await store.migrate();

@@ -17,7 +17,7 @@ const guides = await readGuides();
 /** The Markdown files of the project, by path. */
 async function readGuides(): Promise<Map<string, string>> {
   const found = new Map<string, string>();
-  for (const folder of ["", "docs/"]) {
+  for (const folder of ["", "docs/", "docs/guide/"]) {
     for await (const { name } of Deno.readDir(new URL(folder || "./", ROOT))) {
       if (!name.endsWith(".md")) continue;
       found.set(folder + name, await Deno.readTextFile(new URL(folder + name, ROOT)));

@@ -214,7 +214,8 @@ behaviour(
       return { updatedAt, metadata, state, rest };
     };
     await performNextStep(run);
-    assert.deepEqual(calls, [...range(4).map(() => "cursor executionId token"), "finish"]);
+    const checkpoints = range(4).map(() => "cursor executionId keepsLease token");
+    assert.deepEqual(calls, [...checkpoints, "finish"]);
     assert.equal(looks.length, 4);
     for (const one of looks) assert.deepEqual(one, looks[0]);
   },

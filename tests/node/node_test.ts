@@ -68,9 +68,12 @@ const PLACES: readonly (readonly [Runtime, readonly Subject[], readonly Subject[
 
 let made: Promise<Project> | null = null;
 
-/** Packs and installs once, for all tests of this file. */
-function theProject(): Promise<Project> {
-  return made ??= makeProject();
+/** Packs and installs once, for all tests of this file; why it cannot be is said once as well. */
+async function theProject(): Promise<Project> {
+  if (made === null) return await (made = makeProject());
+  return await made.catch(() => {
+    throw new Error("Cannot test: there is no package; see the first failure");
+  });
 }
 
 Deno.test.afterAll(async () => {

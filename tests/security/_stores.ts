@@ -3,7 +3,7 @@
  */
 
 import { DatabaseSync } from "node:sqlite";
-import { memoryStore } from "../../drivers/memory/mod.ts";
+import { memoryDatabase, memoryStore } from "../../drivers/memory/mod.ts";
 import { mysqlStore } from "../../drivers/mysql/mod.ts";
 import { postgresStore } from "../../drivers/postgres/mod.ts";
 import { sqliteStore } from "../../drivers/sqlite/mod.ts";
@@ -24,6 +24,8 @@ export interface StoreBench {
   readonly store: StoreDriver;
   /** What the database says of its tables, as text: it changes when anybody changes a table. */
   schema(): Promise<string>;
+  /** Deletes all workflows. */
+  clear(): Promise<void>;
   /** Removes everything. */
   drop(): Promise<void>;
 }
@@ -49,12 +51,15 @@ export const STORE_KINDS: readonly StoreKind[] = [
     name: "memory",
     isServer: false,
     isHere: true,
-    open: () =>
-      Promise.resolve({
-        store: memoryStore(),
+    open() {
+      const database = memoryDatabase();
+      return Promise.resolve({
+        store: memoryStore({ database }),
         schema: () => Promise.resolve(""),
+        clear: () => Promise.reject(new Error("Open another one instead")),
         drop: () => Promise.resolve(),
-      }),
+      });
+    },
   },
   {
     name: "SQLite",
@@ -71,6 +76,7 @@ export const STORE_KINDS: readonly StoreKind[] = [
           Promise.resolve(
             JSON.stringify(db.prepare("SELECT name, sql FROM sqlite_master ORDER BY name").all()),
           ),
+        clear: () => Promise.resolve(db.exec("DELETE FROM pawl_workflows")),
         drop: () => Promise.resolve(db.close()),
       };
     },
@@ -89,6 +95,7 @@ export const STORE_KINDS: readonly StoreKind[] = [
           JSON.stringify(
             await postgresQuery(database.url, `${COLUMNS} 'public' ORDER BY 1, 2, 3`),
           ),
+        clear: () => postgresQuery(database.url, "DELETE FROM pawl_workflows").then(() => {}),
         async drop() {
           await store.close();
           await database.drop();
@@ -108,6 +115,7 @@ export const STORE_KINDS: readonly StoreKind[] = [
         store: store as StoreDriver,
         schema: async () =>
           JSON.stringify(await mysqlQuery(database.url, `${COLUMNS} DATABASE() ORDER BY 1, 2, 3`)),
+        clear: () => mysqlQuery(database.url, "DELETE FROM pawl_workflows").then(() => {}),
         async drop() {
           await store.close();
           await database.drop();

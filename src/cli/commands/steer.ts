@@ -133,7 +133,7 @@ async function steer(context: Context, steering: Steering): Promise<number> {
   const { ids, more } = targets;
   if (isGiven(context, "dry-run")) return tellOnly(context, targets, verb);
   if (ids.length === 0) return finish(context, verb, { targets, results: [], canary: null, past });
-  await mayGoOn(context, targets, steering, canary);
+  if (!await mayGoOn(context, targets, steering, canary)) return FAILED;
 
   const first = canary === undefined ? ids : ids.slice(0, canary);
   const results: Result[] = [];
@@ -165,8 +165,8 @@ async function mayGoOn(
   { ids, named, more }: Targets,
   { verb }: Steering,
   canary: number | undefined,
-): Promise<void> {
-  if (named || isGiven(context, "yes")) return;
+): Promise<boolean> {
+  if (named || isGiven(context, "yes")) return true;
   const what = `${verb.name} ${workflows(ids.length, more)}`;
   const { confirm } = context.io;
   if (confirm === null) {
@@ -178,8 +178,9 @@ async function mayGoOn(
   const how = canary === undefined || canary >= ids.length
     ? ""
     : `, ${canary} first and the others when these got past their step`;
-  if (await confirm(`${verb.name[0]?.toUpperCase()}${what.slice(1)}${how}?`)) return;
-  throw new PawlError("invalid_input", `Nothing was changed: ${what} was not confirmed`);
+  const agreed = await confirm(`${verb.name[0]?.toUpperCase()}${what.slice(1)}${how}?`);
+  if (!agreed) context.note("Nothing was changed");
+  return agreed;
 }
 
 function workflows(count: number, more: boolean): string {

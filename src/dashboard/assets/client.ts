@@ -270,7 +270,7 @@ document.addEventListener("submit", (event) => {
   goTo(addressOf(event.target), true);
 });
 document.addEventListener("click", (event) => {
-  const link = event.target.closest?.(".pager a, .in-place");
+  const link = event.target.closest?.(".in-place");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
   event.preventDefault();
   goTo(new URL(link.href), true).then(() => scrollTo(0, 0));

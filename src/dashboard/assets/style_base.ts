@@ -38,7 +38,7 @@ export const STYLE_BASE: string = String.raw`
 }
 @view-transition { navigation: auto; }
 * { box-sizing: border-box; }
-html { scrollbar-gutter: stable; -webkit-text-size-adjust: 100%; }
+html { overflow-y: scroll; -webkit-text-size-adjust: 100%; }
 body {
   margin: 0; background: var(--bg); color: var(--text);
   font: 14px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif;
@@ -89,8 +89,9 @@ ul, ol, dl, dd, figure { margin: 0; padding: 0; list-style: none; }
 @keyframes pulse { 0% { box-shadow: 0 0 0 0 rgb(69 162 113 / 45%); } 70%, 100% { box-shadow: 0 0 0 7px transparent; } }
 @media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
 main { max-width: 1320px; margin: 0 auto; padding: 18px 20px 8px; }
-main > * + *, [data-region] + [data-region] { margin-top: 14px; }
-[data-region]:empty { display: none; }
+main, .wide, .narrow { display: flex; flex-direction: column; gap: 14px; min-width: 0; }
+[data-region]:not(:has(*)) { display: none; }
+.home { text-align: center; }
 .bottom { display: flex; flex-wrap: wrap; gap: 4px 22px; max-width: 1320px; margin: 0 auto;
   padding: 14px 20px 28px; color: var(--quiet); font-size: 12.5px; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 14px 16px;
@@ -120,9 +121,9 @@ input[type="checkbox"] { width: auto; margin: 0; accent-color: var(--link); }
   .top { padding: 8px 12px; position: static; }
   main { padding: 12px 12px 4px; }
   .bottom { padding: 12px 12px 24px; }
-  .search { order: 5; width: 100%; margin: 0; }
+  .search { order: 5; flex: 1 1 200px; margin: 0; }
   .search input { width: 100%; }
-  .live { margin-left: auto; }
+  .live { order: 6; }
   .card { padding: 12px; }
   .flush { padding-left: 0; padding-right: 0; padding-bottom: 0; }
 }

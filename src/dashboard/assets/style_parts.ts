@@ -62,7 +62,7 @@ export const STYLE_PARTS: string = String.raw`
 .group-count b { font-size: 17px; }
 .group-count:hover { outline: 1px solid; }
 .group-error b { color: var(--bad); }
-.group-when { font-size: 12.5px; }
+.group-when { font-size: 12.5px; display: grid; }
 table { width: 100%; border-collapse: collapse; }
 th, td { text-align: left; padding: 7px 10px; vertical-align: top; border-top: 1px solid var(--line); }
 thead th { color: var(--quiet); font-size: 12.5px; font-weight: 600; border-top: 0; white-space: nowrap; }
@@ -98,6 +98,7 @@ tbody th { font-weight: 550; }
 .pinned { font-size: 13px; }
 .bulk-bar { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; }
 .bulk-bar .quiet { margin-right: 4px; }
+@media (scripting: enabled) { .filter-buttons button { display: none; } }
 .b-cancel:not(.off) { color: var(--bad); border-color: currentColor; }
 button.b-resume, button.b-resumeAt, button.b-signal, button.b-skip, button.b-pause { background: var(--link);
   color: var(--card); border-color: transparent; }
@@ -105,6 +106,8 @@ button.b-cancel { background: var(--bad); color: var(--card); border-color: tran
 .workflows th:first-child, .workflows td:first-child, .executions th:first-child, .executions td:first-child {
   padding-left: 16px; }
 .workflows .c-state { width: 128px; }
+.workflows .id { display: block; }
+.workflows .c-hero, .workflows tbody th { white-space: nowrap; }
 .workflows tbody tr:hover { background: var(--sunk); }
 .row-link { font-weight: 600; }
 .reason { color: var(--bad); font-size: 12.5px; margin-top: 1px; }
@@ -122,17 +125,19 @@ button.b-cancel { background: var(--bad); color: var(--card); border-color: tran
 @media (max-width: 720px) {
   .figures { grid-template-columns: repeat(2, 1fr); gap: 8px; }
   .groups > li { grid-template-columns: 64px minmax(0, 1fr); }
-  .group-when br { display: none; }
-  .group-when { grid-column: 2; } .group-example { grid-column: 2; }
+  .group-when { grid-column: 2; display: flex; flex-wrap: wrap; gap: 0 12px; } .group-example { grid-column: 2; }
+  .workflows, .workflows tbody { display: block; }
   .workflows thead { display: none; }
-  .workflows tr { display: grid; grid-template-columns: auto 1fr; gap: 2px 10px; padding: 9px 12px;
+  .workflows tr { display: flex; flex-wrap: wrap; gap: 3px 12px; padding: 9px 12px;
     border-top: 1px solid var(--line); }
-  .workflows th, .workflows td { border: 0; padding: 0 !important; }
-  .workflows .c-state { width: auto; grid-row: span 2; align-self: start; padding-top: 1px !important; }
-  .workflows td:nth-child(4) { grid-column: 1 / -1; }
+  .workflows tr:first-child { border-top: 0; }
+  .flush > .workflows { margin-top: -12px; }
+  .workflows th, .workflows td { border: 0; padding: 0 !important; white-space: normal; }
+  .workflows .c-state { width: auto; }
+  .workflows .c-step { width: 100%; }
   .workflows td:nth-child(5)::before { content: "changed "; }
   .workflows td:nth-child(6)::before { content: "created "; }
   .definitions .bar-head, .definitions .bar-cell { display: none; }
-  .definitions th, .definitions td { padding: 7px 5px; }
+  .definitions th, .definitions td { padding: 7px 6px; white-space: nowrap; }
 }
 `;

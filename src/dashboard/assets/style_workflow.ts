@@ -7,7 +7,7 @@
 /** The timeline, the panels and the actions. */
 export const STYLE_WORKFLOW: string = String.raw`
 .crumbs { font-size: 12.5px; color: var(--quiet); }
-.crumbs + * { margin-top: 4px; }
+.crumbs { margin-bottom: -10px; }
 .identity { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 14px; }
 .facts { display: flex; flex-wrap: wrap; gap: 2px 16px; color: var(--quiet); }
 .headline { padding: 11px 16px; border-radius: 10px; background: var(--card); border: 1px solid var(--line);
@@ -19,6 +19,9 @@ export const STYLE_WORKFLOW: string = String.raw`
 .headline.t-canceled { border-left-color: var(--k-canceled); }
 .headline.t-bad { border-left-color: var(--k-failed); background: var(--bad-bg); color: var(--bad); }
 .columns { display: grid; grid-template-columns: minmax(0, 1fr) 330px; gap: 14px; align-items: start; }
+.timeline .legend { margin-left: auto; }
+.switch { font-size: 12.5px; white-space: nowrap; }
+.axis svg { grid-column: 2; }
 .lanes { display: grid; gap: 0; }
 .lanes > li { display: grid; grid-template-columns: minmax(120px, 190px) minmax(0, 1fr) 84px; gap: 12px;
   align-items: center; }
@@ -65,8 +68,8 @@ export const STYLE_WORKFLOW: string = String.raw`
 .stack summary, details > summary { cursor: pointer; }
 .stack summary { color: var(--quiet); font-size: 12.5px; margin-bottom: 4px; }
 .causes { margin-top: 12px; padding-left: 14px; border-left: 2px solid var(--line); display: grid; gap: 10px; }
-.executions td { white-space: nowrap; }
-.executions td:nth-child(3) { white-space: normal; min-width: 130px; }
+.executions td, .executions th { white-space: nowrap; }
+.executions .outcome { white-space: normal; min-width: 150px; }
 .executions .worker { font-size: 12px; color: var(--quiet); display: inline-block; max-width: 150px; overflow: hidden;
   text-overflow: ellipsis; vertical-align: bottom; }
 .executions .detail td { border-top: 0; padding: 0 10px 9px 16px; white-space: normal; }
@@ -79,7 +82,8 @@ export const STYLE_WORKFLOW: string = String.raw`
 .action + .action { margin-top: 8px; }
 .action.off { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 10px; align-items: center; }
 .action.off p { font-size: 12.5px; line-height: 1.35; }
-.action > .button { min-width: 108px; text-align: center; }
+.action > .button { width: 126px; text-align: center; }
+summary.b-resume { border-color: var(--link); color: var(--link); }
 .action > summary { list-style: none; }
 .action > summary::-webkit-details-marker { display: none; }
 .action[open] > summary { background: var(--sunk); }
@@ -104,10 +108,17 @@ export const STYLE_WORKFLOW: string = String.raw`
 .signals > li + li { margin-top: 10px; border-top: 1px solid var(--line); padding-top: 10px; }
 .signals { margin-top: 8px; }
 .signals .value-block { margin-top: 5px; }
-@media (max-width: 980px) { .columns { grid-template-columns: minmax(0, 1fr); } }
+@media (max-width: 980px) {
+  .columns { grid-template-columns: minmax(0, 1fr); }
+  .wide, .narrow { display: contents; }
+  .columns [data-region] { min-width: 0; }
+  #progress { order: 1; } #actions { order: 2; } #timeline { order: 3; } #problem { order: 4; }
+  #steps { order: 5; } #history { order: 6; } #values { order: 7; } #signals { order: 8; }
+}
 @media (max-width: 720px) {
   .lanes > li { grid-template-columns: minmax(0, 1fr) auto; gap: 0 10px; padding: 4px 0 6px; }
   .lanes .lane-drawing, .axis svg { grid-column: 1 / -1; grid-row: 2; }
+  .timeline .legend { margin-left: 0; width: 100%; order: 3; }
   .axis { padding-bottom: 0 !important; }
 }
 `;

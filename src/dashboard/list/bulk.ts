@@ -9,12 +9,12 @@ import { PawlError, StoreError } from "../../errors.ts";
 import { createRun, type Run } from "../../run/run.ts";
 import type { WorkflowRow } from "../../state/records.ts";
 import { toError } from "../../state/stored_error.ts";
-import { type Html, html } from "../html.ts";
+import { type Content, type Html, html } from "../html.ts";
 import { messagePage, stateChip, tokenField } from "../parts.ts";
 import { workflowHref } from "../routes.ts";
 import type { Desk, Frame } from "../view.ts";
 import { count, counted } from "../words.ts";
-import { type BulkAction, type BulkActionName } from "./bulk_actions.ts";
+import type { BulkAction, BulkActionName } from "./bulk_actions.ts";
 import { countedUpTo, described, type ListQuery, paramsOf, statesOf } from "./query.ts";
 import { matching } from "./read.ts";
 
@@ -72,56 +72,83 @@ export async function preview(desk: Desk, query: ListQuery, action: BulkAction):
   return { eligible: found, isAll: true, examples };
 }
 
+/** What the pages of a bulk action are made with. */
+export interface BulkPageParts {
+  /** The filter. */
+  readonly query: ListQuery;
+  /** What is to be done. */
+  readonly action: BulkAction;
+  /** The frame of the page, with its token. */
+  readonly frame: Frame & { readonly token: string };
+  /** Workflows that were made after this are left alone. */
+  readonly before: Date;
+}
+
 /** The page that asks for a confirmation. */
 export function previewPage(
   { eligible: found, isAll, examples }: Preview,
-  { query, action, frame }: {
-    readonly query: ListQuery;
-    readonly action: BulkAction;
-    readonly frame: Frame & { readonly token: string };
-  },
+  parts: BulkPageParts,
 ): Html {
-  const { root, token, now } = frame;
-  const back = `${root}workflows?${paramsOf(query, { after: null }).toString()}`;
+  const { query, action, frame: { root } } = parts;
+  const back = html`<a class="button" href="${listHref(parts)}">Do nothing</a>`;
   const which = described(query);
   if (found === 0) {
     return messagePage(`Nothing to ${action.word.toLowerCase()}`, {
       tone: "calm",
       body: html`
-        <p>No workflow ${which} is ${action.states.join(" or ")}, and only such can be
-                ${action.done}.</p>
-        <p><a class="button" href="${back}">Back to the list</a></p>
+        <p>
+          No workflow ${which} is ${action.states.join(" or ")}, and only such can be ${action
+            .done}.
+        </p>
+        <p><a class="button" href="${listHref(parts)}">Back to the list</a></p>
       `,
     });
   }
   const number = countedUpTo(found, isAll);
-  const title = `${action.word} ${number} ${found === 1 ? "workflow" : "workflows"}?`;
+  const rest = found - examples.length;
+  const items = examples.map(({ id, name, state, heroType, heroId }) =>
+    html`
+      <li>
+        ${stateChip(state)} <a href="${workflowHref(root, id)}">${name} ${id}</a>
+        ${heroType !== null && html`<span class="quiet">${heroType} ${heroId}</span>`}
+      </li>
+    `
+  );
+  return messagePage(`${action.word} ${number} ${found === 1 ? "workflow" : "workflows"}?`, {
+    tone: action.name === "cancel" ? "bad" : "warn",
+    body: html`
+      <p>
+        All workflows ${which} whose state is ${action.states.join(" or ")}. ${action.effect}
+      </p>
+      <ul class="examples">
+        ${items}
+        ${rest > 0 && html`<li class="quiet">and ${countedUpTo(rest, isAll)} others</li>`}
+      </ul>
+      ${deedForm(parts, `${action.word} ${number}`, back)}
+      <p class="quiet">Workflows that are started from now on are left alone.</p>
+    `,
+  });
+}
+
+function listHref({ query, frame: { root } }: BulkPageParts): string {
+  return `${root}workflows?${paramsOf(query, { after: null }).toString()}`;
+}
+
+/** The form that does it, with the filter and the instant of the preview. */
+function deedForm(parts: BulkPageParts, word: string, beside: Content): Html {
+  const { query, action, before, frame: { root, token } } = parts;
   const fields = [...paramsOf(query, { after: null })].map(([name, value]) =>
     html`<input type="hidden" name="${name}" value="${value}">`
   );
   return html`
-    <div class="card message t-${action.name === "cancel" ? "bad" : "warn"}">
-      <h1>${title}</h1>
-      <p>All ${which === "" ? "workflows" : `workflows ${which}`} whose state is
-          ${action.states.join(" or ")}. ${action.effect}</p>
-      <ul class="examples">${examples.map((row) =>
-        html`<li>${stateChip(row.state)} <a href="${
-          workflowHref(root, row.id)
-        }">${row.name} ${row.id}</a>${
-          row.heroType === null ? null : html`
-            <span class="quiet">${row.heroType} ${row.heroId}</span>
-          `
-        }</li>`
-      )}${found > examples.length
-        ? html`<li class="quiet">and ${countedUpTo(found - examples.length, isAll)} others</li>`
-        : null}</ul>
-      <form method="post" action="${root}bulk" class="confirm">${tokenField(token)}
-          <input type="hidden" name="action" value="${action.name}">
-          <input type="hidden" name="before" value="${now.getTime()}">${fields}
-          <button type="submit" class="b-${action.name}">${action.word} ${number}</button>
-          <a class="button" href="${back}">Do nothing</a></form>
-      <p class="quiet">Workflows that are started from now on are left alone.</p>
-    </div>
+    <form method="post" action="${root}bulk" class="confirm">
+      ${tokenField(token)}
+      <input type="hidden" name="action" value="${action.name}">
+      <input type="hidden" name="before" value="${before.getTime()}">
+      ${fields}
+      <button type="submit" class="b-${action.name}">${word}</button>
+      ${beside}
+    </form>
   `;
 }
 
@@ -177,43 +204,23 @@ function refusalOf(thrown: unknown): string {
 }
 
 /** The page that says what became of it. */
-export function resultPage(
-  { done, refusals, more }: BulkResult,
-  { query, action, before, frame }: {
-    readonly query: ListQuery;
-    readonly action: BulkAction;
-    readonly before: Date;
-    readonly frame: Frame & { readonly token: string };
-  },
-): Html {
-  const { root, token } = frame;
+export function resultPage({ done, refusals, more }: BulkResult, parts: BulkPageParts): Html {
   const refused = [...refusals.values()].reduce((sum, one) => sum + one, 0);
-  const fields = [...paramsOf(query, { after: null })].map(([name, value]) =>
-    html`<input type="hidden" name="${name}" value="${value}">`
+  const reasons = [...refusals].map(([why, number]) =>
+    html`<li><b>${count(number)} ×</b> ${why}</li>`
   );
-  return messagePage(`${counted(done, "workflow")} ${action.done}`, {
+  return messagePage(`${counted(done, "workflow")} ${parts.action.done}`, {
     tone: refused > 0 ? "warn" : "calm",
-    body: html`${
-      refused === 0 ? null : html`
+    body: html`
+      ${refused > 0 && html`
         <p>${counted(refused, "workflow")} refused:</p>
-        <ul class="examples">${[...refusals].map(([why, number]) =>
-          html`<li><b>${count(number)} ×</b> ${why}</li>`
-        )}</ul>
-      `
-    }${
-      more
-        ? html`
-          <p>There are more.</p>
-          <form method="post" action="${root}bulk"
-            class="confirm">${tokenField(token)}<input type="hidden" name="action" value="${action
-              .name}"><input type="hidden" name="before"
-                    value="${before.getTime()}">${fields}<button type="submit" class="b-${action
-                      .name}">Go on with
-                    the next ${count(PORTION)}</button></form>
-        `
-        : null
-    }<p><a class="button" href="${root}workflows?${
-      paramsOf(query, { after: null }).toString()
-    }">Back to the list</a></p>`,
+        <ul class="examples">${reasons}</ul>
+      `}
+      ${more && html`
+        <p>There are more.</p>
+        ${deedForm(parts, `Go on with the next ${count(PORTION)}`, null)}
+      `}
+      <p><a class="button" href="${listHref(parts)}">Back to the list</a></p>
+    `,
   });
 }

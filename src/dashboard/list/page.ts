@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { WorkflowRow } from "../../state/records.ts";
+import type { WorkflowRow, WorkflowState } from "../../state/records.ts";
 import { type Html, html, nothing } from "../html.ts";
 import { region } from "../layout.ts";
 import { stateChip } from "../parts.ts";
@@ -27,10 +27,15 @@ export function listView(desk: Desk, query: ListQuery): View<List> {
     }),
     page: (data, regions, frame) => ({
       title: query.search === null ? "Workflows" : `Search: ${query.search}`,
-      body: html`<div class="head-row"><h1>Workflows</h1>${region("summary", regions)}</div>
+      body: html`
+        <div class="head-row">
+          <h1>Workflows</h1>
+          ${region("summary", regions)}
+        </div>
         ${filters(data, desk, frame)}
-        ${frame.token === null ? nothing : bulkBar(query, frame)}
-        ${region("rows", regions, "Workflows")}`,
+        ${frame.token !== null && bulkBar(query, frame)}
+        ${region("rows", regions, "Workflows")}
+      `,
     }),
     json: (data) => listJson(data, desk),
   };
@@ -43,63 +48,82 @@ function summary({ total, rows: all, next, query }: List): Html {
 }
 
 function filters({ query, names }: List, desk: Desk, { root }: Frame): Html {
-  const all = query.workflow === null || names.includes(query.workflow)
-    ? names
-    : [...names, query.workflow];
-  const steps = [...desk.core.definitions.values()]
-    .filter(({ name }) => query.workflow === null || query.workflow === name)
-    .flatMap(({ allSteps }) => allSteps.map((step) => step.name));
-  return html`<form class="filters card" action="${root}workflows" method="get" data-auto>
-    <fieldset class="states"><legend>State</legend>${
-    STATES.map((state) =>
-      html`
-        <label
-          class="state-box c-${state}"><input type="checkbox" name="state" value="${state}" ${query
-              .states.includes(state)
-            ? html`checked`
-            : null}> ${state}</label>
-      `
-    )
-  }</fieldset>
-    <div class="fields">
-      <label>Definition <select name="workflow"><option value="">any</option>${
-    all.map((name) => option(name, name, query.workflow))
-  }</select></label>
-      <label>Step <input name="step" list="steps" value="${query.step ?? ""}" placeholder="any"
-        autocomplete="off" spellcheck="false"></label>
-      <datalist id="steps">${
-    [...new Set(steps)].map((name) => html`<option value="${name}">`)
-  }</datalist>
-      <label>Hero <input name="hero" value="${query.hero ?? ""}" placeholder="Type:id or id"
-        autocomplete="off" spellcheck="false"></label>
-      <label>Last error <input name="error" value="${query.error ?? ""}" placeholder="class"
-        autocomplete="off" spellcheck="false"></label>
-      <label>Created <select name="created"><option value="">any time</option>${
-    AGES.map(({ name, word }) => option(name, `in the last ${word}`, query.created))
-  }</select></label>
-      <label>Unchanged <select name="unchanged"><option value="">or not</option>${
-    AGES.map(({ name, word }) => option(name, `for the last ${word}`, query.unchanged))
-  }</select></label>
-    </div>
-    ${
-    query.fingerprint === null
-      ? null
-      : html`<p class="pinned">Paused by the failure <code>${query.fingerprint}</code>
-      <input type="hidden" name="fingerprint" value="${query.fingerprint}">
-      <a href="${root}workflows?${
-        paramsOf(query, { fingerprint: null, after: null }).toString()
-      }">remove</a></p>`
-  }
-    <div class="filter-buttons"><button type="submit">Apply</button> ${
-    isNarrow(query) ? html`<a class="quiet" href="${root}workflows">Clear all</a>` : null
-  }</div>
-  </form>`;
+  const isKnown = query.workflow === null || names.includes(query.workflow);
+  const all = isKnown ? names : [...names, query.workflow as string];
+  const definitions = all.map((name) => option(name, name, query.workflow));
+  const created = AGES.map(({ name, word }) => option(name, `in the last ${word}`, query.created));
+  const unchanged = AGES.map(({ name, word }) => option(name, `for ${word}`, query.unchanged));
+  return html`
+    <form class="filters card" action="${root}workflows" method="get" data-auto>
+      <fieldset class="states">
+        <legend>State</legend>
+        ${STATES.map((state) => stateBox(state, query))}
+      </fieldset>
+      <div class="fields">
+        <label>Definition
+          <select name="workflow"><option value="">any</option>${definitions}</select>
+        </label>
+        <label>Step
+          <input name="step" list="steps" value="${query.step ?? ""}" placeholder="any"
+            autocomplete="off" spellcheck="false">
+        </label>
+        <label>Hero
+          <input name="hero" value="${query.hero ?? ""}" placeholder="Type:id or id"
+            autocomplete="off" spellcheck="false">
+        </label>
+        <label>Last error
+          <input name="error" value="${query.error ?? ""}" placeholder="its class"
+            autocomplete="off" spellcheck="false">
+        </label>
+        <label>Created
+          <select name="created"><option value="">at any time</option>${created}</select>
+        </label>
+        <label>Unchanged
+          <select name="unchanged"><option value="">or changed</option>${unchanged}</select>
+        </label>
+      </div>
+      <datalist id="steps">${stepOptions(query, desk)}</datalist>
+      ${pinned(query, root)}
+      <div class="filter-buttons">
+        <button type="submit">Apply</button>
+        ${isNarrow(query) && html`<a class="in-place" href="${root}workflows">Clear all</a>`}
+      </div>
+    </form>
+  `;
+}
+
+function stateBox(state: WorkflowState, { states }: ListQuery): Html {
+  const isChecked = states.includes(state) && html`checked`;
+  return html`
+    <label class="state-box c-${state}">
+      <input type="checkbox" name="state" value="${state}" ${isChecked}> ${state}
+    </label>
+  `;
 }
 
 function option(value: string, word: string, chosen: string | null): Html {
-  return html`<option value="${value}" ${
-    value === chosen ? html`selected` : null
-  }>${word}</option>`;
+  const isChosen = value === chosen && html`selected`;
+  return html`<option value="${value}" ${isChosen}>${word}</option>`;
+}
+
+function stepOptions({ workflow }: ListQuery, { core }: Desk): Html[] {
+  const steps = [...core.definitions.values()]
+    .filter(({ name }) => workflow === null || workflow === name)
+    .flatMap(({ allSteps }) => allSteps.map((step) => step.name));
+  return [...new Set(steps)].map((name) => html`<option value="${name}">`);
+}
+
+/** A fingerprint is not typed but followed, so it stands by itself and can be taken away. */
+function pinned(query: ListQuery, root: string): Html {
+  if (query.fingerprint === null) return nothing;
+  const without = paramsOf(query, { fingerprint: null, after: null }).toString();
+  return html`
+    <p class="pinned">
+      Paused by the failure <code>${query.fingerprint}</code>
+      <input type="hidden" name="fingerprint" value="${query.fingerprint}">
+      <a class="in-place" href="${root}workflows?${without}">remove</a>
+    </p>
+  `;
 }
 
 function bulkBar(query: ListQuery, { root }: Frame): Html {
@@ -109,50 +133,63 @@ function bulkBar(query: ListQuery, { root }: Frame): Html {
     own.set("action", name);
     return html`<a class="button b-${name}" href="${root}bulk?${own.toString()}">${word}…</a>`;
   });
-  return html`<div class="bulk-bar" role="group" aria-label="Actions on all that match"><span
-    class="quiet">${isNarrow(query) ? "All that match" : "All workflows"}</span>${links}</div>`;
+  return html`
+    <div class="bulk-bar" role="group" aria-label="Actions on all that match">
+      <span class="quiet">${isNarrow(query) ? "All that match" : "All workflows"}</span>
+      ${links}
+    </div>
+  `;
 }
 
-function rows({ rows: all, query, next, reasons, now }: List, desk: Desk, frame: Frame): Html {
-  if (all.length === 0) return empty(query, frame);
-  const { root } = frame;
-  const lines = all.map((row) => {
-    const reason = reasons.get(row.id);
-    return html`
-      <tr data-key="${row.id}">
-        <td class="c-state">${stateChip(row.state)}</td>
-        <th scope="row"><a class="row-link" href="${workflowHref(root, row.id)}">${row.name}</a>
-              <span class="quiet id">${row.id}</span></th>
-        <td>${hero(row)}</td>
-        <td>${step(row)}${reason === undefined
-          ? null
-          : html`<p class="reason"><b>${reason.errorClass}</b> ${
-            firstLine(desk.values.text(reason.message), 140)
-          }</p>`}</td>
-        <td class="when">${ago(row.updatedAt, now)}</td>
-        <td class="when">${ago(row.createdAt, now)}</td>
-      </tr>
-    `;
-  });
+function rows(list: List, desk: Desk, frame: Frame): Html {
+  if (list.rows.length === 0) return empty(list.query, frame);
+  const lines = list.rows.map((row) => line(row, { list, desk, frame }));
   return html`
     <div class="card flush">
       <table class="workflows">
         <thead>
           <tr>
             <th scope="col">state</th>
-            <th
-              scope="col">workflow</th>
+            <th scope="col">workflow</th>
             <th scope="col">hero</th>
             <th scope="col">step</th>
-            <th scope="col"
-            >changed</th>
+            <th scope="col">changed</th>
             <th scope="col">created</th>
           </tr>
         </thead>
         <tbody>${lines}</tbody>
       </table>
     </div>
-        ${pager(query, next, frame)}
+    ${pager(list.query, list.next, frame)}
+  `;
+}
+
+function line(
+  row: WorkflowRow,
+  { list: { reasons, now }, desk, frame: { root } }: {
+    readonly list: List;
+    readonly desk: Desk;
+    readonly frame: Frame;
+  },
+): Html {
+  const reason = reasons.get(row.id);
+  const why = reason !== undefined && html`
+    <p class="reason">
+      <b>${reason.errorClass}</b> ${firstLine(desk.values.text(reason.message), 140)}
+    </p>
+  `;
+  return html`
+    <tr data-key="${row.id}">
+      <td class="c-state">${stateChip(row.state)}</td>
+      <th scope="row">
+        <a class="row-link" href="${workflowHref(root, row.id)}">${row.name}</a>
+        <span class="id">${row.id}</span>
+      </th>
+      <td class="c-hero">${hero(row)}</td>
+      <td class="c-step">${step(row)}${why}</td>
+      <td class="when">${ago(row.updatedAt, now)}</td>
+      <td class="when">${ago(row.createdAt, now)}</td>
+    </tr>
   `;
 }
 
@@ -170,18 +207,17 @@ function step({ currentStepName, nextStepName, state }: WorkflowRow): Html {
 
 function pager(query: ListQuery, next: string | null, { root }: Frame): Html {
   if (query.after === null && next === null) return nothing;
-  const to = (after: string | null): string => `${root}workflows?${paramsOf(query, { after })}`;
-  return html`<nav class="pager" aria-label="Pages">
-    ${
-    query.after === null
-      ? html`<span class="button off" aria-disabled="true">Newest</span>`
-      : html`<a class="button" href="${to(null)}">Newest</a>`
-  }
-    ${
-    next === null
-      ? html`<span class="button off" aria-disabled="true">Older</span>`
-      : html`<a class="button" href="${to(next)}" rel="next">Older</a>`
-  }</nav>`;
+  const link = (word: string, after: string | null, isThere: boolean): Html => {
+    if (!isThere) return html`<span class="button off" aria-disabled="true">${word}</span>`;
+    const params = paramsOf(query, { after }).toString();
+    return html`<a class="button in-place" href="${root}workflows?${params}">${word}</a>`;
+  };
+  return html`
+    <nav class="pager" aria-label="Pages">
+      ${link("Newest", null, query.after !== null)}
+      ${link("Older", next, next !== null)}
+    </nav>
+  `;
 }
 
 function empty(query: ListQuery, { root }: Frame): Html {
@@ -189,27 +225,28 @@ function empty(query: ListQuery, { root }: Frame): Html {
     return html`
       <div class="card empty-state">
         <h2>Nothing has the id or the hero “${query.search}”</h2>
-        <p>Ids and heroes are looked for exactly as they are stored. For a hero of one type write
-            <code>Type:id</code>, such as <code>User:42</code>.</p>
+        <p>
+          Ids and heroes are looked for exactly as they are stored. For a hero of one type write
+          <code>Type:id</code>, such as <code>User:42</code>.
+        </p>
       </div>
     `;
   }
   if (!isNarrow(query)) {
     return html`
       <div class="card empty-state">
-        <h2>There are no workflows yet</h2>
-        <p>As soon as
-            <code>engine.start(definition, { hero })</code> has put one into this database, it appears
-            here.</p>
+        <h2>There are no ${query.after !== null && "older "}workflows</h2>
+        <p>
+          As soon as <code>engine.start(definition, { hero })</code> has put one into this database,
+          it appears here.
+        </p>
       </div>
     `;
   }
   return html`
     <div class="card empty-state">
-      <h2>No workflows ${described(query)}</h2>
-      <p>${query.after === null
-        ? null
-        : "There are no older ones. "}<a href="${root}workflows">Show all workflows</a></p>
+      <h2>No ${query.after !== null && "older "}workflows ${described(query)}</h2>
+      <p><a class="in-place" href="${root}workflows">Show all workflows</a></p>
     </div>
   `;
 }

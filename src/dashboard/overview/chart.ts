@@ -20,6 +20,9 @@ export const CLASSES: readonly { readonly name: ActivityClass; readonly word: st
   { name: "failed", word: "failed" },
 ];
 
+/** These are named even where there were none: no failures is good news. */
+const ALWAYS: ReadonlySet<ActivityClass> = new Set(["completed", "failed"]);
+
 const HEIGHT = 132;
 const FLOOR = 112;
 const CEILING = 8;
@@ -28,30 +31,29 @@ const CEILING = 8;
 export interface ChartOptions {
   /** Its title. */
   readonly title: string;
-  /** How many slices there are between two times on the axis. */
-  readonly labelEvery: number;
+  /** How far apart the times on the axis are. */
+  readonly labelEveryMs: number;
 }
 
 /** Draws a chart with its title, its sums and its legend. */
-export function chart(span: Span, { title, labelEvery }: ChartOptions): Html {
+export function chart(span: Span, { title, labelEveryMs }: ChartOptions): Html {
   const sums = sumsOf(span.buckets);
-  const shown = CLASSES.filter(({ name }) =>
-    sums[name] > 0 || name === "completed" || name === "failed"
-  );
-  const legend = shown.map(({ name, word }) =>
-    html`<li><span class="key k-${name}" aria-hidden="true"></span>${word} <b>${
-      count(sums[name])
-    }</b></li>`
-  );
+  const shown = CLASSES.filter(({ name }) => sums[name] > 0 || ALWAYS.has(name));
+  const items = shown.map(({ name, word }) => {
+    const key = html`<span class="key k-${name}" aria-hidden="true"></span>`;
+    return html`<li>${key}${word} <b>${count(sums[name])}</b></li>`;
+  });
   const spoken = shown.map(({ name, word }) => `${count(sums[name])} ${word}`).join(", ");
   return html`
     <figure class="chart card">
       <figcaption>
         <h2>${title}</h2>
-        <ul class="legend">${legend}</ul>
+        <ul class="legend">${items}</ul>
       </figcaption>
       <svg class="bars" width="100%" height="${HEIGHT}" role="img"
-        aria-label="${title}: ${spoken}">${drawing(span, labelEvery)}</svg>
+        aria-label="${title}: ${spoken}">
+        ${drawing(span, labelEveryMs)}
+      </svg>
     </figure>
   `;
 }
@@ -69,32 +71,33 @@ function totalOf(bucket: ActivityBucket): number {
   return CLASSES.reduce((sum, { name }) => sum + bucket[name], 0);
 }
 
-function drawing({ buckets, until }: Span, labelEvery: number): Html {
+function drawing({ buckets, until }: Span, labelEveryMs: number): Html {
   const top = niceTop(Math.max(0, ...buckets.map(totalOf)));
   const slice = 100 / buckets.length;
-  const lines = [0, 0.5, 1].map((share) => {
-    const y = FLOOR - share * (FLOOR - CEILING);
-    const label = share > 0 && (share === 1 || top % 2 === 0)
-      ? html`<text class="tick-y" x="0" y="${y - 3}">${count(top * share)}</text>`
-      : null;
-    return html`
-      <line class="grid" x1="0" x2="100%" y1="${y}" y2="${y}" />${label}
-    `;
-  });
   const bars = buckets.map((bucket, at) => {
     const end = buckets[at + 1]?.from ?? until;
     return bar(bucket, { x: at * slice, width: slice, top, end });
   });
-  const labels = buckets.flatMap(({ from }, at) => {
-    if ((buckets.length - at) % labelEvery !== 0) return [];
+  const labels = buckets.map(({ from }, at) => {
+    const place = at * slice;
+    if (from.getTime() % labelEveryMs !== 0 || place > 97) return null;
     const iso = from.toISOString();
-    const anchor = at === 0 ? "start" : "middle";
-    return [html`
-      <text class="tick-x" x="${percent(at * slice)}" y="${HEIGHT - 4}"
-        text-anchor="${anchor}" data-time="clock" data-at="${iso}">${iso.slice(11, 16)}</text>
-    `];
+    const anchor = place < 3 ? "start" : "middle";
+    return html`
+      <text class="tick-x" x="${percent(place)}" y="${HEIGHT - 4}" text-anchor="${anchor}"
+        data-time="clock" data-at="${iso}">${iso.slice(11, 16)}</text>
+    `;
   });
-  return html`${lines}${bars}${labels}`;
+  return html`${[0, 0.5, 1].map((share) => level(share, top))}${bars}${labels}`;
+}
+
+/** A line across the chart, with its number where that is a whole one. */
+function level(share: number, top: number): Html {
+  const y = FLOOR - share * (FLOOR - CEILING);
+  const number = top * share;
+  const text = share > 0 && Number.isInteger(number) &&
+    html`<text class="tick-y" x="0" y="${y + 11}">${count(number)}</text>`;
+  return html`<line class="grid" x1="0" x2="100%" y1="${y}" y2="${y}" />${text}`;
 }
 
 interface Place {
@@ -106,9 +109,9 @@ interface Place {
 
 /** One slice; an invisible bar over the full height takes the pointer. */
 function bar(bucket: ActivityBucket, { x, width, top, end }: Place): Html {
-  const total = totalOf(bucket);
+  const present = CLASSES.filter(({ name }) => bucket[name] > 0);
   let y = FLOOR;
-  const parts = CLASSES.filter(({ name }) => bucket[name] > 0).map(({ name }) => {
+  const parts = present.map(({ name }) => {
     // What there is one of in a thousand must be seen, too.
     const height = Math.max(1.5, bucket[name] / top * (FLOOR - CEILING));
     y -= height;
@@ -117,9 +120,8 @@ function bar(bucket: ActivityBucket, { x, width, top, end }: Place): Html {
         width="${percent(width * 0.76)}" height="${fixed(height)}" />
     `;
   });
-  const said = CLASSES.filter(({ name }) => bucket[name] > 0)
-    .map(({ name, word }) => `${count(bucket[name])} ${word}`);
-  const tip = `${inTip(bucket.from)} – ${inTip(end)}\n${total === 0 ? "nothing" : said.join("\n")}`;
+  const said = present.map(({ name, word }) => `${count(bucket[name])} ${word}`).join("\n");
+  const tip = `${inTip(bucket.from)} – ${inTip(end)}\n${said || "nothing"}`;
   return html`
     ${parts}<rect class="catch" x="${percent(x)}" y="${CEILING}" width="${percent(width)}"
       height="${FLOOR - CEILING}" data-tip="${tip}" />

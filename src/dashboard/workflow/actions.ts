@@ -28,27 +28,27 @@ export function offerOf(action: ActionName, dossier: Dossier): Offer {
   const forbidden = (why: string): Offer => ({ kind: "forbidden", why });
   if (!isOngoing(state)) return forbidden(`It is ${state}: that is for good.`);
   switch (action) {
-    case "pause":
+    case "pause": {
       if (!COMMAND_STATES.pause.includes(state)) return forbidden("It is paused already.");
+      const running = active?.state === "in_progress"
+        ? html`The body of <code>${active.stepName}</code> runs now and is asked to stop.`
+        : "What is scheduled keeps its time.";
+      return possible(html`It stops before its next step. ${running}`);
+    }
+    case "cancel": {
+      const running = active?.state === "in_progress" && "; the body that runs is asked to stop";
       return possible(
-        html`It stops before its next step. ${
-          active?.state === "in_progress"
-            ? html`The body of <code>${active.stepName}</code> runs now and is asked to stop.`
-            : "What is scheduled keeps its time."
-        }`,
+        html`It ends for good, and nothing of it runs any more${running}. This cannot be
+        taken back.`,
       );
-    case "cancel":
-      return possible(
-        html`It ends for good, and nothing of it runs any more${
-          active?.state === "in_progress" ? "; the body that runs now is asked to stop" : null
-        }. This cannot be taken back.`,
-      );
+    }
     case "signal":
+      if (active === null || active.waitingFor === null) {
+        return possible("The signal is kept until a step waits for it.");
+      }
       return possible(
-        active?.waitingFor === null || active === null
-          ? "The signal is kept until a step waits for it."
-          : html`It waits for <code>${active.waitingFor}</code> and goes on as soon as that comes. Any
-            other signal is kept until a step waits for it.`,
+        html`It waits for <code>${active.waitingFor}</code> and goes on as soon as that
+        comes. Any other signal is kept until a step waits for it.`,
       );
     case "resume":
       if (state !== "paused") return forbidden("Only a paused workflow can be resumed.");
@@ -85,11 +85,9 @@ function resumeOffer({ workflow: { nextStepName }, active, definition, now }: Do
   }
   if (active?.state === "in_progress") return possible("The body that still runs may go on.");
   const isLater = active !== null && active.scheduledFor > now;
-  return possible(
-    html`It goes on with <code>${nextStepName}</code>${
-      isLater ? ", at the time that this step has kept" : " at once"
-    }${step.resumable ? ", from its cursor" : null}.`,
-  );
+  const when = isLater ? ", at the time that this step has kept" : " at once";
+  const from = step.resumable && ", from its cursor";
+  return possible(html`It goes on with <code>${nextStepName}</code>${when}${from}.`);
 }
 
 function skipOffer({ workflow: { nextStepName }, definition }: Dossier): Offer {
@@ -99,11 +97,8 @@ function skipOffer({ workflow: { nextStepName }, definition }: Dossier): Offer {
     return { kind: "forbidden", why: `The code does not have its step "${nextStepName}".` };
   }
   const next = nextOf(definition, nextStepName);
-  return possible(
-    html`It leaves <code>${nextStepName}</code> out and ${
-      next === null ? "is finished" : html`goes on with <code>${next.name}</code>`
-    }.`,
-  );
+  const then = next === null ? "is finished" : html`goes on with <code>${next.name}</code>`;
+  return possible(html`It leaves <code>${nextStepName}</code> out and ${then}.`);
 }
 
 const WORDS: Readonly<Record<ActionName, string>> = {
@@ -127,34 +122,57 @@ export interface Draft {
 
 /** The panel with all actions. */
 export function actionsPanel(dossier: Dossier, token: string, draft: Draft | null): Html {
-  const offers = ACTIONS.map((name) => ({ name, offer: offerOf(name, dossier) }));
-  return html`<div class="card actions"><h2>Actions</h2>${
-    offers.map(({ name, offer }) =>
-      offer.kind === "forbidden"
-        ? html`
-          <div
-            class="action off"><span class="button off b-${name}" aria-disabled="true">${WORDS[
-              name
-            ]}</span><p class="quiet">${offer.why}</p></div>
-        `
-        : html`
-          <details class="action" data-keep="${name}" ${name === "signal" && draft !== null
-            ? html`open`
-            : null}>
-            <summary class="button b-${name}">${WORDS[name]}</summary>
-            <form method="post"
-              action="${encodeURIComponent(dossier.workflow.id)}">${tokenField(
-                token,
-              )}<input type="hidden" name="action" value="${name}"><input type="hidden"
-                    name="expected" value="${dossier.workflow.nextStepName ?? ""}"><p>${offer
-                      .effect}</p>${fields(name, dossier, {
-                        token,
-                        draft,
-                      })}<button type="submit" class="b-${name}">${CONFIRM[name]}</button></form>
-          </details>
-        `
-    )
-  }</div>`;
+  const { state } = dossier.workflow;
+  if (!isOngoing(state)) {
+    return html`<p class="quiet read-only">It is ${state} for good: there is nothing left to do.</p>`;
+  }
+  const items = ACTIONS.map((name) => {
+    const offer = offerOf(name, dossier);
+    return offer.kind === "forbidden"
+      ? forbiddenAction(name, offer.why)
+      : possibleAction(name, offer.effect, { dossier, token, draft });
+  });
+  return html`
+    <div class="card actions">
+      <h2>Actions</h2>
+      ${items}
+    </div>
+  `;
+}
+
+function forbiddenAction(name: ActionName, why: string): Html {
+  return html`
+    <div class="action off">
+      <span class="button off" aria-disabled="true">${WORDS[name]}</span>
+      <p class="quiet">${why}</p>
+    </div>
+  `;
+}
+
+/** What the forms of actions are made with. */
+interface FormParts {
+  readonly dossier: Dossier;
+  readonly token: string;
+  readonly draft: Draft | null;
+}
+
+function possibleAction(name: ActionName, effect: Content, parts: FormParts): Html {
+  const { dossier: { workflow }, token, draft } = parts;
+  const isOpen = name === "signal" && draft !== null && html`open`;
+  return html`
+    <details class="action" ${isOpen}>
+      <summary class="button b-${name}">${WORDS[name]}</summary>
+      <form method="post" action="${encodeURIComponent(workflow.id)}">
+        ${tokenField(token)}
+        <input type="hidden" name="action" value="${name}">
+        <input type="hidden" name="expected" value="${workflow.nextStepName ?? ""}">
+        <p>${effect}</p>
+        ${name === "resumeAt" && stepField(parts)}
+        ${name === "signal" && signalFields(parts)}
+        <button type="submit" class="b-${name}">${CONFIRM[name]}</button>
+      </form>
+    </details>
+  `;
 }
 
 const CONFIRM: Readonly<Record<ActionName, string>> = {
@@ -166,32 +184,34 @@ const CONFIRM: Readonly<Record<ActionName, string>> = {
   signal: "Send it",
 };
 
-function fields(
-  name: ActionName,
-  { definition, workflow, active, signals }: Dossier,
-  { token, draft }: { readonly token: string; readonly draft: Draft | null },
-): Content {
-  if (name === "resumeAt") {
-    const steps = definition?.steps ?? [];
-    return html`<label>Step <select name="step" required>${
-      steps.map((step) =>
-        html`<option ${
-          step.name === workflow.nextStepName ? html`selected` : null
-        }>${step.name}</option>`
-      )
-    }</select></label>`;
-  }
-  if (name !== "signal") return null;
-  const known = [...new Set((definition?.steps ?? []).flatMap(({ waitFor }) => waitFor ?? []))];
+function stepField({ dossier: { definition, workflow } }: FormParts): Html {
+  const options = (definition?.steps ?? []).map(({ name }) => {
+    const isHere = name === workflow.nextStepName && html`selected`;
+    return html`<option ${isHere}>${name}</option>`;
+  });
+  return html`<label>Step <select name="step" required>${options}</select></label>`;
+}
+
+/** The key that is made up is the same until the signal is there: sent twice, it is one signal. */
+function signalFields({ dossier, token, draft }: FormParts): Html {
+  const { definition, active, signals } = dossier;
+  const known = new Set((definition?.steps ?? []).flatMap(({ waitFor }) => waitFor ?? []));
+  const options = [...known].map((name) => html`<option value="${name}">`);
+  const key = `dashboard-${token.slice(0, 8)}-${signals.length}`;
   return html`
-    <label>Name <input name="name" list="signal-names" required maxlength="255" spellcheck="false"
-          autocomplete="off" value="${draft?.name ?? active?.waitingFor ?? ""}"></label>
-    <datalist id="signal-names">${known.map((one) => html`<option value="${one}">`)}</datalist>
-    <label>Payload, as JSON <textarea name="payload" rows="3" spellcheck="false"
-          placeholder="{ &quot;by&quot;: &quot;ann&quot; }">${draft?.payload ??
-            ""}</textarea></label>
-    <label>Idempotency key <input name="key" maxlength="255" spellcheck="false" autocomplete="off"
-          placeholder="made up for you" value="${draft?.key ?? ""}"></label>
-    <input type="hidden" name="nonce" value="dashboard-${token.slice(0, 8)}-${signals.length}">
+    <label>Name
+      <input name="name" list="signal-names" required maxlength="255" spellcheck="false"
+        autocomplete="off" value="${draft?.name ?? active?.waitingFor ?? ""}">
+    </label>
+    <datalist id="signal-names">${options}</datalist>
+    <label>Payload, as JSON
+      <textarea name="payload" rows="3" spellcheck="false"
+        placeholder="{ &quot;by&quot;: &quot;ann&quot; }">${draft?.payload ?? ""}</textarea>
+    </label>
+    <label>Idempotency key
+      <input name="key" maxlength="255" spellcheck="false" autocomplete="off"
+        placeholder="made up for you" value="${draft?.key ?? ""}">
+    </label>
+    <input type="hidden" name="nonce" value="${key}">
   `;
 }

@@ -65,5 +65,10 @@ function partsOf(text: string): { said: string; frames: string } {
 function stackBlock(frames: string): Html {
   if (frames === "") return nothing;
   const plain = frames.split("\n").map((line) => line.trim()).join("\n");
-  return html`<details class="stack" open><summary>Stack</summary><pre tabindex="0">${plain}</pre></details>`;
+  return html`
+    <details class="stack" open>
+      <summary>Stack</summary>
+      <pre tabindex="0">${plain}</pre>
+    </details>
+  `;
 }

@@ -4,11 +4,10 @@
  * @module
  */
 
-import type { ExecutionRow } from "../../state/records.ts";
+import type { ExecutionRow, StoredError } from "../../state/records.ts";
 import { exceptionIn } from "../../state/stored_error.ts";
-import type { StoredError } from "../../state/records.ts";
-import { type Html, html } from "../html.ts";
-import { ago, at } from "../times.ts";
+import { type Content, type Html, html } from "../html.ts";
+import { ago, at, elapsed } from "../times.ts";
 import { firstLine } from "../words.ts";
 import { OVERDUE_MS } from "./lanes.ts";
 import type { Dossier } from "./read.ts";
@@ -43,21 +42,27 @@ export function headlineOf(dossier: Dossier, show: (text: string) => string): He
 
 function performing(active: ExecutionRow | null, now: Date): Headline {
   if (active === null) return { tone: "performing", text: html`<b>Between two steps.</b>` };
-  const since = active.startedAt ?? active.createdAt;
   if (active.leaseUntil !== null && active.leaseUntil < now) {
     return {
       tone: "bad",
-      text:
-        html`<b>The worker went silent</b> while it ran <code>${active.stepName}</code>: its claim
-        ended ${ago(active.leaseUntil, now)}. Any living worker takes over by itself; if this stays,
-        no worker is running.`,
+      text: html`
+        <b>The worker went silent</b> while it ran <code>${active.stepName}</code>: its claim ended
+        ${ago(active.leaseUntil, now)}. Any living worker takes over by itself; if this stays, no
+        worker is running.
+      `,
     };
   }
+  const since = active.startedAt ?? active.createdAt;
+  const attempt = active.attempt > 1 && `, attempt ${active.attempt}`;
   return {
     tone: "performing",
-    text: html`<b>Runs <code>${active.stepName}</code></b> since ${ago(since, now)}${
-      active.attempt > 1 ? `, attempt ${active.attempt}` : null
-    }, on <code>${active.worker}</code>.`,
+    text: html`
+      <b>Runs <code>${active.stepName}</code></b> for ${elapsed(
+        since,
+        now,
+      )}${attempt}, on the worker
+      <code>${active.worker}</code>.
+    `,
   };
 }
 
@@ -65,35 +70,41 @@ function ready(active: ExecutionRow | null, now: Date): Headline {
   if (active === null) {
     return {
       tone: "bad",
-      text: html`<b>Ready, but nothing is scheduled.</b> Pause and resume it to schedule its step
-        again.`,
+      text: html`
+        <b>Ready, but nothing is scheduled.</b> Pause and resume it to schedule its step again.
+      `,
     };
   }
-  if (active.waitingFor !== null) {
+  const { stepName, waitingFor, waitUntil, scheduledFor, queue, attempt } = active;
+  if (waitingFor !== null) {
+    const limit = waitUntil === null
+      ? ", for as long as it takes."
+      : html`; it gives up ${ago(waitUntil, now)}.`;
     return {
       tone: "ready",
-      text: html`<b>Waits for the signal <code>${active.waitingFor}</code></b> in
-        <code>${active.stepName}</code>${
-        active.waitUntil === null
-          ? ", for as long as it takes."
-          : html`; it gives up ${ago(active.waitUntil, now)}.`
-      }`,
+      text: html`
+        <b>Waits for the signal <code>${waitingFor}</code></b> in <code>${stepName}</code>${limit}
+      `,
     };
   }
-  const lateMs = now.getTime() - active.scheduledFor.getTime();
-  if (lateMs >= OVERDUE_MS) {
+  if (now.getTime() - scheduledFor.getTime() >= OVERDUE_MS) {
     return {
       tone: "bad",
-      text: html`<b>Overdue:</b> <code>${active.stepName}</code> was due
-        ${ago(active.scheduledFor, now)}, and no worker has taken it from the queue
-        <code>${active.queue}</code>. Is one running that serves it?`,
+      text: html`
+        <b>Overdue:</b> <code>${stepName}</code> was due ${ago(
+          scheduledFor,
+          now,
+        )}, and no worker has
+        taken it from the queue <code>${queue}</code>. Is one running that serves it?
+      `,
     };
   }
   return {
     tone: "ready",
-    text: html`<b>Next is <code>${active.stepName}</code></b>, due ${
-      ago(active.scheduledFor, now)
-    } (${at(active.scheduledFor)})${active.attempt > 1 ? `, attempt ${active.attempt}` : null}.`,
+    text: html`
+      <b>Next is <code>${stepName}</code></b>, due ${ago(scheduledFor, now)}
+      (${at(scheduledFor)})${attempt > 1 && `, attempt ${attempt}`}.
+    `,
   };
 }
 
@@ -104,32 +115,32 @@ function paused(dossier: Dossier, show: (text: string) => string): Headline {
   if (active?.state === "in_progress") {
     return {
       tone: "paused",
-      text:
-        html`<b>Paused</b> ${since}, while <code>${active.stepName}</code> still runs: it was asked
-        to stop.`,
+      text: html`
+        <b>Paused</b> ${since}, while <code>${active
+          .stepName}</code> still runs: it was asked to stop.
+      `,
     };
   }
   if (active !== null) {
     return {
       tone: "paused",
-      text:
-        html`<b>Paused from outside</b> ${since}. <code>${active.stepName}</code> keeps its due time,
-        ${at(active.scheduledFor)}.`,
+      text: html`
+        <b>Paused from outside</b> ${since}. <code>${active.stepName}</code> keeps its due time,
+        ${at(active.scheduledFor)}.
+      `,
     };
   }
   if (last?.state === "failed") {
     return {
       tone: "bad",
-      text: html`<b>Paused by an error</b> in <code>${last.stepName}</code> ${since}: ${
-        last.errorClass === null
-          ? null
-          : html`${last.errorClass}: ${firstLine(show(last.errorMessage ?? ""), 200)}`
-      }`,
+      text: html`
+        <b>Paused by an error</b> in <code>${last.stepName}</code> ${since}${saidBy(last, show)}
+      `,
     };
   }
   return {
     tone: "paused",
-    text: last?.outcome === "workflow_paused"
+    text: last?.cause === "flow_control"
       ? html`<b>Paused by its own step</b> <code>${last.stepName}</code> ${since}.`
       : html`<b>Paused</b> ${since}, before <code>${workflow.nextStepName ?? "its end"}</code>.`,
   };
@@ -139,14 +150,20 @@ function canceled(dossier: Dossier, show: (text: string) => string): Headline {
   const { workflow, executions, now } = dossier;
   const last = executions.at(-1);
   const since = ago(workflow.transitionedAt ?? workflow.updatedAt, now);
-  const by = last === undefined ? "" : REASONS[last.cause ?? ""] ?? "";
-  const error = last === undefined ? null : errorOf(last);
+  if (last === undefined) return { tone: "canceled", text: html`<b>Canceled</b> ${since}.` };
   return {
     tone: "canceled",
-    text: html`<b>Canceled</b> ${since}${by}${
-      last === undefined ? null : html`, at <code>${last.stepName}</code>`
-    }${error === null ? "." : html`: ${error.errorClass}: ${firstLine(show(error.message), 200)}`}`,
+    text: html`
+      <b>Canceled</b> ${since}${REASONS[last.cause ?? ""]}, at <code>${last
+        .stepName}</code>${saidBy(last, show)}
+    `,
   };
+}
+
+/** The error of an execution as the end of a sentence. */
+function saidBy(one: ExecutionRow, show: (text: string) => string): Content {
+  const error = errorOf(one);
+  return error === null ? "." : `: ${error.errorClass}: ${firstLine(show(error.message), 200)}`;
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -11,12 +11,12 @@ import { type Content, type Html, html, nothing } from "../html.ts";
 import { valueBlock } from "../parts.ts";
 import { ago, at } from "../times.ts";
 import type { Desk } from "../view.ts";
-import { count, duration, firstLine } from "../words.ts";
+import { count, firstLine } from "../words.ts";
 import { errorBody } from "./error.ts";
 import { errorOf } from "./headline.ts";
 import { kindOf } from "./lanes.ts";
 import type { Dossier } from "./read.ts";
-import { outcomeWords } from "./timeline.ts";
+import { outcomeWords, tookText } from "./timeline.ts";
 
 /** A page that renews itself every second must stay small; the rest is one click away. */
 const SHORT = 25;
@@ -67,14 +67,17 @@ function row(one: ExecutionRow, desk: Desk, now: Date): Html {
       <td class="outcome">
         <span class="dot l-${kindOf(one)}" aria-hidden="true"></span>
         ${one.state === "scheduled" ? waitingWords(one) : outcomeWords(one)}
+        ${one.progress !== null && html`<span class="quiet">${progressText(one)}</span>`}
       </td>
       <td class="num">${one.attempt}</td>
       <td class="when">${beginning(one, now)}</td>
-      <td class="num">${tookText(one, now)}</td>
+      <td class="num">${tookText([one], now) ?? "–"}</td>
       <td><code class="worker" title="${one.worker ?? ""}">${one.worker ?? "–"}</code></td>
     </tr>
     ${detail !== null && html`
-      <tr class="detail" data-key="d${one.id}"><td colspan="${COLUMNS}">${detail}</td></tr>
+      <tr class="detail" data-key="d${one.id}">
+        <td colspan="${COLUMNS}">${detail}</td>
+      </tr>
     `}
   `;
 }
@@ -82,11 +85,6 @@ function row(one: ExecutionRow, desk: Desk, now: Date): Html {
 function beginning({ startedAt, scheduledFor, finishedAt }: ExecutionRow, now: Date): Content {
   if (startedAt !== null) return at(startedAt);
   return finishedAt === null ? html`due ${ago(scheduledFor, now)}` : "not started";
-}
-
-function tookText({ startedAt, finishedAt }: ExecutionRow, now: Date): string {
-  if (startedAt === null) return "–";
-  return duration(Math.max(0, (finishedAt ?? now).getTime() - startedAt.getTime()));
 }
 
 function waitingWords({ waitingFor }: ExecutionRow): Content {
@@ -99,11 +97,10 @@ function detailsOf(one: ExecutionRow, { values, core }: Desk): Html | null {
   const { exception: _, event, ...notes } = metadataOf(one.metadata);
   const told = event === undefined ? notes : { ...notes, event: eventOf(event, core.codec.decode) };
   const hasNotes = Object.keys(told).length > 0;
-  if (error === null && !hasNotes && one.progress === null) return null;
+  if (error === null && !hasNotes) return null;
   const summary = error === null
-    ? one.progress === null ? "Notes" : `Progress: ${progressText(one)}`
+    ? "Notes"
     : html`<b>${error.errorClass}</b> ${firstLine(values.text(error.message), 120)}`;
-  if (error === null && !hasNotes) return html`<p class="quiet">${summary}</p>`;
   return html`
     <details>
       <summary>${summary}</summary>

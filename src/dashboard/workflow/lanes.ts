@@ -119,6 +119,8 @@ export interface Scale {
   readonly untilMs: number;
   /** Instants and their places in percent, both growing; between two of them it is even. */
   readonly points: readonly (readonly [ms: number, place: number])[];
+  /** Where work begins again after a rest, on a shortened scale; null on an even one. */
+  readonly begins: readonly number[] | null;
 }
 
 /** How a scale is made. */
@@ -151,12 +153,9 @@ export function scaleOf(lanes: readonly Lane[], options: ScaleOptions): Scale {
   const future = spans.find((one) => one.kind === "future");
   const roomMs = Math.max(60_000, pastMs - fromMs);
   const untilMs = future === undefined ? pastMs : Math.min(future.untilMs, pastMs + roomMs);
-  const points = isShort ? shortened(spans, fromMs, untilMs) : even(fromMs, untilMs);
-  return { fromMs, untilMs, points };
-}
-
-function even(fromMs: number, untilMs: number): Scale["points"] {
-  return [[fromMs, 0], [untilMs, 100]];
+  return isShort
+    ? shortened(spans, fromMs, untilMs)
+    : { fromMs, untilMs, points: [[fromMs, 0], [untilMs, 100]], begins: null };
 }
 
 /** The kinds of spans in which no body runs. */
@@ -168,7 +167,7 @@ export function isBody({ kind }: LaneSpan): boolean {
 }
 
 /** Times of running keep their proportions; a time of rest is never longer than a fifth of them. */
-function shortened(spans: readonly LaneSpan[], fromMs: number, untilMs: number): Scale["points"] {
+function shortened(spans: readonly LaneSpan[], fromMs: number, untilMs: number): Scale {
   const busy = busyTimes(spans.filter(isBody));
   const busyMs = busy.reduce((sum, one) => sum + one.untilMs - one.fromMs, 0);
   const longestRestMs = Math.max(busyMs / 5, 200);
@@ -185,7 +184,12 @@ function shortened(spans: readonly LaneSpan[], fromMs: number, untilMs: number):
     goTo(one.untilMs, Infinity);
   }
   goTo(untilMs, longestRestMs);
-  return points.map(([ms, place]) => [ms, weight === 0 ? 0 : place / weight * 100]);
+  return {
+    fromMs,
+    untilMs,
+    points: points.map(([ms, place]) => [ms, weight === 0 ? 0 : place / weight * 100]),
+    begins: busy.map((one) => one.fromMs),
+  };
 }
 
 /** The times in which anything ran, joined where they touch. */
@@ -195,8 +199,9 @@ export function busyTimes(
   const joined: { fromMs: number; untilMs: number }[] = [];
   for (const { fromMs, untilMs } of spans.toSorted((a, b) => a.fromMs - b.fromMs)) {
     const last = joined.at(-1);
-    if (last !== undefined && fromMs <= last.untilMs) last.untilMs = Math.max(last.untilMs, untilMs);
-    else joined.push({ fromMs, untilMs });
+    if (last !== undefined && fromMs <= last.untilMs) {
+      last.untilMs = Math.max(last.untilMs, untilMs);
+    } else joined.push({ fromMs, untilMs });
   }
   return joined;
 }
@@ -237,19 +242,20 @@ export interface Ticks {
 
 /** The marks of a scale: at most so many, at round times, or (when shortened) where work begins. */
 export function ticksOf(scale: Scale, most: number): Ticks {
-  const { fromMs, untilMs, points } = scale;
+  const { fromMs, untilMs, begins } = scale;
   const spanMs = untilMs - fromMs;
-  if (points.length > 2) return ticksWhereWorkBegins(scale, most);
+  if (begins !== null) return ticksWhereWorkBegins(scale, begins, most);
   const stepMs = STEPS.find((one) => spanMs / one <= most) ?? Math.ceil(spanMs / most / DAY) * DAY;
   const atMs: number[] = [];
   for (let at = Math.ceil(fromMs / stepMs) * stepMs; at <= untilMs; at += stepMs) atMs.push(at);
   return { stepMs, atMs };
 }
 
-function ticksWhereWorkBegins(scale: Scale, most: number): Ticks {
+function ticksWhereWorkBegins(scale: Scale, begins: readonly number[], most: number): Ticks {
   const atMs: number[] = [];
   let lastPlace = -Infinity;
-  for (const [ms, place] of scale.points.slice(0, -1)) {
+  for (const ms of begins) {
+    const place = placeOn(scale, ms);
     if (place - lastPlace < 100 / most) continue;
     atMs.push(ms);
     lastPlace = place;

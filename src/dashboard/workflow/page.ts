@@ -5,18 +5,19 @@
  */
 
 import type { ExecutionRow } from "../../state/records.ts";
-import { type Content, type Html, html, nothing } from "../html.ts";
+import { type Html, html, nothing } from "../html.ts";
 import { region } from "../layout.ts";
 import { rowJson } from "../list/page.ts";
 import { stateChip } from "../parts.ts";
 import { ago } from "../times.ts";
-import type { Json } from "../values.ts";
+import type { Json, ValueReader } from "../values.ts";
 import type { Desk, Frame, View } from "../view.ts";
 import { duration } from "../words.ts";
 import { type ActionName, actionsPanel, type Draft } from "./actions.ts";
+import { errorPanel } from "./error.ts";
 import { errorOf, headlineOf } from "./headline.ts";
 import { historyPanel } from "./history.ts";
-import { errorPanel, progressPanel, signalsPanel, stepsPanel, valuesPanel } from "./panels.ts";
+import { progressPanel, signalsPanel, stepsPanel, valuesPanel } from "./panels.ts";
 import { type Dossier, readDossier } from "./read.ts";
 import { timeline } from "./timeline.ts";
 
@@ -24,6 +25,8 @@ import { timeline } from "./timeline.ts";
 export interface WorkflowPageOptions {
   /** Show the whole table of executions. */
   readonly isWhole: boolean;
+  /** Draw long waits shorter than they were. */
+  readonly isShort: boolean;
   /** What was just done; null: nothing. */
   readonly done: ActionName | null;
   /** Why something that was asked for was not done; null: nothing was refused. */
@@ -34,7 +37,6 @@ export interface WorkflowPageOptions {
 
 /** The view of one workflow. */
 export function workflowView(desk: Desk, id: string, options: WorkflowPageOptions): View<Dossier> {
-  const show = desk.values.text;
   return {
     read: ({ before }) => readDossier(desk, id, before),
     regions: (data, frame) => ({
@@ -42,8 +44,8 @@ export function workflowView(desk: Desk, id: string, options: WorkflowPageOption
       headline: headline(data, desk),
       gate: gate(data),
       progress: progressPanel(data, desk),
+      timeline: timeline(data, options.isShort),
       problem: errorPanel(data, desk),
-      timeline: timeline(data),
       history: historyPanel(data, desk, options.isWhole),
       actions: actions(data, desk, { frame, draft: options.draft }),
       steps: stepsPanel(data, desk),
@@ -53,30 +55,32 @@ export function workflowView(desk: Desk, id: string, options: WorkflowPageOption
     page: ({ workflow }, regions, { root }) => ({
       title: `${workflow.name} ${workflow.id}`,
       body: html`
-        <p class="crumbs"><a href="${root}workflows">Workflows</a> / <a
-                  href="${root}workflows?workflow=${encodeURIComponent(workflow.name)}">${workflow
-                    .name}</a></p>
-                ${notices(options)}
-                ${region("identity", regions)}
-                ${region("headline", regions)}
-                ${region("gate", regions)}
-                <div class="columns">
+        <p class="crumbs">
+          <a href="${root}workflows">Workflows</a> /
+          <a href="${root}workflows?workflow=${encodeURIComponent(workflow.name)}">${workflow
+            .name}</a>
+        </p>
+        ${notices(options)}
+        ${region("identity", regions)}
+        ${region("headline", regions)}
+        ${region("gate", regions)}
+        <div class="columns">
           <div class="wide">
-                  ${region("progress", regions, "Progress")}
-                  ${region("timeline", regions, "Timeline")}
-                  ${region("problem", regions, "Error")}
-                  ${region("history", regions, "Executions")}
-                </div>
+            ${region("progress", regions, "Progress")}
+            ${region("timeline", regions, "Timeline")}
+            ${region("problem", regions, "Error")}
+            ${region("history", regions, "Executions")}
+          </div>
           <div class="narrow">
-                  ${region("actions", regions, "Actions")}
-                  ${region("steps", regions, "Steps")}
-                  ${region("values", regions, "Data")}
-                  ${region("signals", regions, "Signals")}
-                </div>
+            ${region("actions", regions, "Actions")}
+            ${region("steps", regions, "Steps")}
+            ${region("values", regions, "Data")}
+            ${region("signals", regions, "Signals")}
+          </div>
         </div>
       `,
     }),
-    json: (data) => dossierJson(data, desk, show),
+    json: (data) => dossierJson(data, desk),
   };
 }
 
@@ -99,18 +103,18 @@ function notices({ done, refusal }: WorkflowPageOptions): Html {
 function identity({ workflow, now }: Dossier): Html {
   const { heroType, heroId, createdAt, transitionedAt, state } = workflow;
   const isOver = state === "finished" || state === "canceled";
-  const untilMs = isOver && transitionedAt !== null ? transitionedAt.getTime() : now.getTime();
-  const facts: Content[] = [
-    heroType === null ? null : html`<span>${heroType} <b>${heroId}</b></span>`,
-    html`<span>created ${ago(createdAt, now)}</span>`,
-    isOver ? html`<span>took ${duration(untilMs - createdAt.getTime())}</span>` : null,
-    workflow.allowMultiple ? html`<span>may run beside others of its hero</span>` : null,
-  ];
+  const untilMs = (isOver && transitionedAt !== null ? transitionedAt : now).getTime();
   return html`
-    <div
-      class="identity"><h1>${workflow.name} <span class="id">${workflow.id}</span></h1>${stateChip(
-        state,
-      )}<p class="facts">${facts}</p></div>
+    <div class="identity">
+      <h1>${workflow.name} <span class="id">${workflow.id}</span></h1>
+      ${stateChip(state)}
+      <p class="facts">
+        ${heroType !== null && html`<span>${heroType} <b>${heroId}</b></span>`}
+        <span>created ${ago(createdAt, now)}</span>
+        ${isOver && html`<span>took ${duration(untilMs - createdAt.getTime())}</span>`}
+        ${workflow.allowMultiple && html`<span>may run beside others of its hero</span>`}
+      </p>
+    </div>
   `;
 }
 
@@ -120,13 +124,10 @@ function headline(data: Dossier, { values }: Desk): Html {
 }
 
 function gate({ findings }: Dossier): Html {
-  return html`${
-    findings.map(({ message, advice, blocks }) =>
-      html`<p class="alert ${
-        blocks ? "bad" : "warn"
-      }"><b>Deploy gate:</b> ${message}. ${advice}</p>`
-    )
-  }`;
+  const found = findings.map(({ message, advice, blocks }) =>
+    html`<p class="alert ${blocks ? "bad" : "warn"}"><b>Deploy gate:</b> ${message}. ${advice}</p>`
+  );
+  return html`${found}`;
 }
 
 function actions(
@@ -135,13 +136,15 @@ function actions(
   { frame: { token }, draft }: { readonly frame: Frame; readonly draft: Draft | null },
 ): Html {
   if (token !== null) return actionsPanel(data, token, draft);
-  return settings.actions
-    ? nothing
-    : html`<p class="quiet read-only">This dashboard only looks. To act,
-    make it with <code>actions: true</code>.</p>`;
+  if (settings.actions) return nothing;
+  return html`
+    <p class="quiet read-only">
+      This dashboard only looks. To act, make it with <code>actions: true</code>.
+    </p>
+  `;
 }
 
-function dossierJson(data: Dossier, { values }: Desk, show: (text: string) => string): Json {
+function dossierJson(data: Dossier, { values }: Desk): Json {
   const { workflow, executions, signals, hidden, findings, now } = data;
   return {
     at: now.toISOString(),
@@ -151,7 +154,7 @@ function dossierJson(data: Dossier, { values }: Desk, show: (text: string) => st
       metadata: values.column("metadata", workflow.metadata),
     },
     hidden,
-    executions: executions.map((one) => executionJson(one, values.column, show)),
+    executions: executions.map((one) => executionJson(one, values)),
     signals: signals.map((one) => ({
       id: one.id,
       name: one.name,
@@ -164,11 +167,7 @@ function dossierJson(data: Dossier, { values }: Desk, show: (text: string) => st
   };
 }
 
-function executionJson(
-  one: ExecutionRow,
-  column: (name: string, text: string | null) => Json,
-  show: (text: string) => string,
-): Json {
+function executionJson(one: ExecutionRow, { column, text: show }: ValueReader): Json {
   const error = errorOf(one);
   return {
     id: one.id,

@@ -70,7 +70,9 @@ export function stepsPanel(dossier: Dossier, desk: Desk): Html {
   const here = workflow.state === "finished"
     ? allSteps.length
     : allSteps.findIndex((step) => step.name === pointed);
-  const items = allSteps.map((step, place) => stepItem(step, placeKind(step, place - here, dossier)));
+  const items = allSteps.map((step, place) =>
+    stepItem(step, placeKind(step, place - here, dossier))
+  );
   return html`
     <div class="card">
       <h2>Steps</h2>
@@ -117,7 +119,11 @@ const STEP_WORDS: Readonly<Record<PlaceKind, string>> = {
 
 function stepItem(step: StepDefinition, kind: PlaceKind): Html {
   const current = kind === "here" && html`aria-current="step"`;
-  const notes = notesOf(step).map((note) => html` <span class="tag">${note}</span>`);
+  const notes = notesOf(step).map((note) =>
+    html`
+      <span class="tag">${note}</span>
+    `
+  );
   return html`
     <li class="step-${kind}" ${current}>
       <span class="step-mark" aria-hidden="true">${STEP_MARKS[kind]}</span>

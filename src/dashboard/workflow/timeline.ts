@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { ExecutionRow } from "../../state/records.ts";
+import type { Cause, ExecutionRow, Outcome } from "../../state/records.ts";
 import { type Content, type Html, html } from "../html.ts";
 import { percent } from "../overview/chart.ts";
-import { inTip } from "../times.ts";
-import { count, counted, duration, spaced } from "../words.ts";
+import { growing, inTip } from "../times.ts";
+import { count, counted, duration, EXECUTION_WORDS } from "../words.ts";
 import {
   isBody,
   type Lane,
@@ -24,6 +24,8 @@ import {
 import type { Dossier } from "./read.ts";
 
 const MAX_TICKS = 6;
+/** Into how many parts of its width a change must fall to be drawn. */
+const SHADES = 300;
 const ROW = 26;
 /** Spans narrower than this, in percent, that follow each other and look alike are drawn as one. */
 const GRAIN = 0.12;
@@ -53,7 +55,7 @@ interface Canvas {
 
 /** Draws the history of a workflow; `isShort`: long waits are drawn shorter than they were. */
 export function timeline(dossier: Dossier, isShort: boolean): Html {
-  const { executions, hidden, workflow, now } = dossier;
+  const { executions, hidden, workflow } = dossier;
   if (executions.length === 0) {
     return html`
       <div class="card empty-state">
@@ -62,6 +64,7 @@ export function timeline(dossier: Dossier, isShort: boolean): Html {
       </div>
     `;
   }
+  const now = coarseNow(dossier);
   const lanes = lanesOf(executions, { workflow, now });
   const scale = scaleOf(lanes, { workflow, now, hidden, isShort });
   const canvas = { scale, ticks: ticksOf(scale, MAX_TICKS), now };
@@ -81,10 +84,18 @@ export function timeline(dossier: Dossier, isShort: boolean): Html {
       `}
       <ol class="lanes">
         <li class="axis" aria-hidden="true">${axis(canvas)}</li>
-        ${lanes.map((lane) => laneRow(lane, canvas))}
+        ${lanes.map((lane) => laneRow(lane, canvas, dossier))}
       </ol>
     </div>
   `;
+}
+
+/** A drawing of a day need not be sent again for a second that nobody could see in it. */
+function coarseNow({ workflow, now }: Dossier): Date {
+  const leastMs = Math.max(1, (now.getTime() - workflow.createdAt.getTime()) / SHADES);
+  // A power of two, or else the grain itself would change with every second.
+  const grainMs = 2 ** Math.floor(Math.log2(leastMs));
+  return new Date(Math.floor(now.getTime() / grainMs) * grainMs);
 }
 
 function legend(lanes: readonly Lane[]): Html {
@@ -154,7 +165,7 @@ function axisText(iso: string, form: AxisForm): string {
   }
 }
 
-function laneRow({ stepName, executions, spans }: Lane, canvas: Canvas): Html {
+function laneRow({ stepName, executions, spans }: Lane, canvas: Canvas, dossier: Dossier): Html {
   const { scale, ticks, now } = canvas;
   const last = executions.at(-1) as ExecutionRow;
   const lines = ticks.atMs.map((ms) => upright("grid", placeOn(scale, ms)));
@@ -171,7 +182,7 @@ function laneRow({ stepName, executions, spans }: Lane, canvas: Canvas): Html {
       <svg class="lane-drawing" width="100%" height="${ROW}" role="img" aria-label="${spoken}">
         ${lines}${shapes}${present}
       </svg>
-      <span class="lane-took">${tookText(executions, now.getTime())}</span>
+      <span class="lane-took">${tookText(executions, dossier.now)}</span>
     </li>
   `;
 }
@@ -215,8 +226,12 @@ function drawn(span: LaneSpan, scale: Scale): Html {
   const [y, height] = isRun ? [5, 16] : [10, 6];
   const look = `l-${span.kind} ${isRun ? "body" : "rest"}`;
   // A body of a millisecond in a history of a day is still a body: its outline keeps it visible.
-  return html`<rect class="${look}" x="${percent(x)}" y="${y}" rx="${isRun ? 2 : 1}"
-    width="${percent(Math.max(width, isRun ? 0.05 : 0))}" height="${height}" data-tip="${tipOf(span)}" />`;
+  return html`
+    <rect class="${look}" x="${percent(x)}" y="${y}" rx="${isRun ? 2 : 1}"
+      width="${percent(Math.max(width, isRun ? 0.05 : 0))}" height="${height}" data-tip="${tipOf(
+        span,
+      )}" />
+  `;
 }
 
 function tipOf({ kind, fromMs, untilMs, execution }: LaneSpan): string {
@@ -233,25 +248,38 @@ function tipOf({ kind, fromMs, untilMs, execution }: LaneSpan): string {
 
 /** How an execution stands or ended, in words. */
 export function outcomeWords({ state, outcome, cause }: ExecutionRow): string {
-  const word = state === "in_progress" ? "running" : spaced(outcome ?? state);
-  return cause === null ? word : `${word} by ${CAUSES[cause] ?? spaced(cause)}`;
+  const word = outcome === null ? EXECUTION_WORDS[state] : OUTCOMES[outcome];
+  // That a chunk was interrupted is what makes it a chunk.
+  if (cause === null || outcome === "continued") return word;
+  return `${word}: ${CAUSES[cause]}`;
 }
 
-const CAUSES: Readonly<Record<string, string>> = {
-  condition: "a condition",
-  flow_control: "its own body",
-  exception: "an error",
-  operator: "somebody outside",
-  recovery: "recovery of a lost worker",
-  interrupt: "an interruption",
+const OUTCOMES: Readonly<Record<Outcome, string>> = {
+  success: "completed",
+  continued: "goes on in the next chunk",
+  reattempted: "tried again",
+  recovered: "recovered",
+  workflow_paused: "paused",
+  skipped: "skipped",
+  canceled: "canceled",
+  failed: "failed",
 };
 
-/** How long the bodies of a lane ran, without the waits between them. */
-function tookText(executions: readonly ExecutionRow[], nowMs: number): string {
+const CAUSES: Readonly<Record<Cause, string>> = {
+  condition: "a condition said so",
+  flow_control: "its body said so",
+  exception: "an error",
+  operator: "somebody from outside",
+  recovery: "its worker was lost",
+  interrupt: "it was interrupted",
+};
+
+/** How long the bodies of some executions ran, without the waits between them. */
+export function tookText(executions: readonly ExecutionRow[], now: Date): Content {
   const begun = executions.filter((one) => one.startedAt !== null);
-  if (begun.length === 0) return "";
+  if (begun.length === 0) return null;
   const ms = begun.reduce((sum, { startedAt, finishedAt }) => {
-    return sum + Math.max(0, (finishedAt?.getTime() ?? nowMs) - (startedAt as Date).getTime());
+    return sum + Math.max(0, (finishedAt ?? now).getTime() - (startedAt as Date).getTime());
   }, 0);
-  return duration(ms);
+  return begun.some((one) => one.finishedAt === null) ? growing(ms, now) : duration(ms);
 }
