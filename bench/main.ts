@@ -2,6 +2,8 @@
  * The benchmark: one command, one table.
  *
  * `deno task bench [--only 1,4] [--quick] [--rounds 3] [--scale 1] [--json FILE]`
+ *
+ * `deno task bench:peers` installs the peers first and adds the rows that need them.
  */
 
 import { writeFileSync } from "node:fs";
@@ -9,7 +11,9 @@ import os from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { measureRow, type Result, table } from "./measure.ts";
+import { PEER_ROWS } from "./peers.ts";
 import { ROWS } from "./rows.ts";
+import { settings } from "./settings.ts";
 
 const { values } = parseArgs({
   options: {
@@ -18,6 +22,7 @@ const { values } = parseArgs({
     rounds: { type: "string" },
     scale: { type: "string" },
     json: { type: "string" },
+    peers: { type: "boolean", default: false },
   },
 });
 const rounds = Number(values.rounds ?? (values.quick ? 1 : 3));
@@ -27,14 +32,14 @@ if (!(rounds >= 1) || !(scale > 0 && scale <= 1)) {
   process.exit(2);
 }
 const wanted = values.only?.split(",").map((id) => id.trim());
-const rows = ROWS.filter(({ id }) =>
+const all = values.peers ? [...ROWS, ...PEER_ROWS] : ROWS;
+const rows = all.filter(({ id }) =>
   wanted === undefined || wanted.some((one) => id === one || id.replace(/[a-z]$/, "") === one)
 );
 
 console.log(
   `${os.cpus().length} × ${os.cpus()[0]?.model}, ${runtime()}; ` +
-    `${rounds} rounds at scale ${scale}; durable settings: SQLite WAL and synchronous NORMAL, ` +
-    `servers as they are\n`,
+    `${rounds} rounds at scale ${scale}\n${(await settings()).join("\n")}\n`,
 );
 const results: Result[] = [];
 for (const row of rows) {
@@ -42,6 +47,7 @@ for (const row of rows) {
   results.push(await measureRow(row, { rounds, size: { scale } }));
 }
 console.log(`\n${table(results)}`);
+for (const { id, note } of results) if (note !== null) console.log(`${id}: ${note}`);
 if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(results, null, 2));
 
 function runtime(): string {

@@ -11,8 +11,8 @@ export interface Row {
   readonly name: string;
   /** In what. */
   readonly unit: string;
-  /** The bar: a ratio that must be reached, or must not be passed. */
-  readonly bar: { readonly atLeast: number } | { readonly atMost: number };
+  /** The bar: a ratio that must be reached, or must not be passed; null: for comparison only. */
+  readonly bar: { readonly atLeast: number } | { readonly atMost: number } | null;
   /** Measures both sides once; null when something it needs is not there. */
   measure(size: Size): Promise<Measured | null>;
 }
@@ -29,6 +29,8 @@ export interface Measured {
   readonly value: number;
   /** What it is compared with. */
   readonly baseline: number;
+  /** What else is worth knowing, such as a version. */
+  readonly note?: string;
 }
 
 /** A row of the table. */
@@ -42,6 +44,7 @@ export interface Result {
   readonly spread: number | null;
   readonly bar: string;
   readonly ok: boolean | null;
+  readonly note: string | null;
 }
 
 /** Measures a row in so many rounds. */
@@ -56,7 +59,7 @@ export async function measureRow(
     rounds.push(measured);
   }
   const { id, name, unit } = row;
-  const bar = "atLeast" in row.bar ? `≥ ${row.bar.atLeast}` : `≤ ${row.bar.atMost}`;
+  const bar = barText(row.bar);
   if (rounds.length === 0) {
     return {
       id,
@@ -68,6 +71,7 @@ export async function measureRow(
       spread: null,
       bar,
       ok: null,
+      note: null,
     };
   }
   const ratios = rounds.map(({ value, baseline }) => value / baseline).sort((a, b) => a - b);
@@ -81,8 +85,18 @@ export async function measureRow(
     ratio,
     spread: (ratios.at(-1) ?? 0) - (ratios[0] ?? 0),
     bar,
-    ok: "atLeast" in row.bar ? ratio >= row.bar.atLeast : ratio <= row.bar.atMost,
+    ok: row.bar === null ? null : isReached(row.bar, ratio),
+    note: rounds[0]?.note ?? null,
   };
+}
+
+function barText(bar: Row["bar"]): string {
+  if (bar === null) return "–";
+  return "atLeast" in bar ? `≥ ${bar.atLeast}` : `≤ ${bar.atMost}`;
+}
+
+function isReached(bar: NonNullable<Row["bar"]>, ratio: number): boolean {
+  return "atLeast" in bar ? ratio >= bar.atLeast : ratio <= bar.atMost;
 }
 
 /** The middle of some figures. */
@@ -112,7 +126,7 @@ export function table(results: readonly Result[]): string {
     figure(one.ratio),
     figure(one.spread),
     one.bar,
-    one.ok === null ? "not measured" : one.ok ? "ok" : "BELOW",
+    one.value === null ? "not measured" : one.ok === null ? "" : one.ok ? "ok" : "missed",
   ]);
   const widths = head.map((title, at) =>
     Math.max(title.length, ...rows.map((row) => (row[at] as string).length))

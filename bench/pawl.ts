@@ -23,6 +23,12 @@ export async function stepsPerSecond(store: StoreDriver, workflows: number): Pro
   const engine = createEngine({ store, queue: pollingQueue(), workflows: [definition] });
   await engine.migrate();
   await engine.startMany(definition, Array.from({ length: workflows }, () => ({})));
+  return await runAll(store, workflows);
+}
+
+/** The same for workflows that were started before. */
+export async function runAll(store: StoreDriver, workflows: number): Promise<number> {
+  const engine = createEngine({ store, queue: pollingQueue(), workflows: [noops(STEPS)] });
   let left = workflows;
   const done = new Promise<void>((resolve) => {
     engine.events.on("finalize", ({ workflowState }) => {

@@ -11,12 +11,14 @@ import {
   freshPostgres,
   freshSqlite,
   mysqlServer,
+  postgresQuery,
   postgresServer,
 } from "../tests/_servers.ts";
 import { fillHistory } from "./history.ts";
+import { BARE_TABLES, idlePercent, loadedP99Ms, startToBodyMs } from "./latency.ts";
 import { type Measured, perSecond, type Row, type Size } from "./measure.ts";
 import { itemsPerSecond, noops, stepsPerSecond } from "./pawl.ts";
-import { peakMegabytes, startUpMs } from "./process.ts";
+import { startUpMs, workerMegabytes } from "./process.ts";
 import { rawMysql } from "./raw/mysql.ts";
 import { rawPostgres } from "./raw/postgres.ts";
 import type { Raw } from "./raw/raw.ts";
@@ -201,12 +203,58 @@ const flatness: Row = {
     }),
 };
 
+const idleStart: Row = {
+  id: "6",
+  name: "Postgres: start → body, idle worker in another process, against bare NOTIFY and claim",
+  unit: "ms (p50)",
+  bar: { atMost: 1.5 },
+  async measure(size) {
+    if (await postgresServer() === null) return null;
+    await using database = await freshPostgres({ record: false });
+    await postgresQuery(database.url, BARE_TABLES);
+    const starts = scaled(200, size);
+    return {
+      value: await startToBodyMs(database.url, "pawl", starts),
+      baseline: await startToBodyMs(database.url, "bare", starts),
+    };
+  },
+};
+
+function loadRow(bench: Bench, id: string): Row {
+  return {
+    id,
+    name: `${bench.name}: start → body while 2,000 steps per second run, against 50 ms`,
+    unit: "ms (p99)",
+    bar: { atMost: 1 },
+    measure: (size) =>
+      bench.on(async (store) => {
+        const forMs = Math.max(1_500, 10_000 * size.scale);
+        const { p99, stepsPerSecond } = await loadedP99Ms(store, 2_000, forMs);
+        return { value: p99, baseline: 50, note: `${Math.round(stepsPerSecond)} steps/s ran` };
+      }),
+  };
+}
+
+function idleRow(bench: Bench, id: string): Row {
+  return {
+    id,
+    name: `${bench.name}: an idle worker, which looks four times a second, against 1 % of a core`,
+    unit: "%",
+    bar: { atMost: 1 },
+    measure: (size) =>
+      bench.on(async (store) => ({
+        value: await idlePercent(store, Math.max(1_000, 10_000 * size.scale)),
+        baseline: 1,
+      })),
+  };
+}
+
 const memory: Row = {
   id: "12a",
   name: "SQLite: memory of a worker after 100,000 steps, against 150 MB",
   unit: "MB",
   bar: { atMost: 1 },
-  measure: async (size) => ({ value: await peakMegabytes(scaled(20_000, size)), baseline: 150 }),
+  measure: async (size) => ({ value: await workerMegabytes(scaled(20_000, size)), baseline: 150 }),
 };
 
 const startUp: Row = {
@@ -222,6 +270,7 @@ export const ROWS: readonly Row[] = [
   stepsRow(POSTGRES),
   stepsRow(SQLITE),
   stepsRow(MYSQL),
+  idleStart,
   checkpointRow(SQLITE),
   checkpointRow(POSTGRES),
   checkpointRow(MYSQL),
@@ -233,4 +282,8 @@ export const ROWS: readonly Row[] = [
   startsRow(MYSQL),
   memory,
   startUp,
+  loadRow(SQLITE, "13a"),
+  loadRow(POSTGRES, "13b"),
+  idleRow(SQLITE, "14a"),
+  idleRow(POSTGRES, "14b"),
 ];

@@ -22,8 +22,11 @@ interface Payment {
 class CardDeclined extends Error {}
 class ServiceUnavailable extends Error {}
 class RateLimited extends Error {
-  constructor(readonly retryAfterMs: number) {
+  readonly retryAfterMs: number;
+
+  constructor(retryAfterMs: number) {
     super("429 too many requests");
+    this.retryAfterMs = retryAfterMs;
   }
 }
 

@@ -32,8 +32,14 @@ export interface BatchSource {
   value(name: string): string;
 }
 
-/** How many texts a statement may have; batches that are like none of them travel as arrays only. */
-const MAX_TEXTS = 24;
+/** How many texts a statement may have: the server keeps a plan of each, on each connection. */
+const MAX_TEXTS = 10;
+
+/** A text, and which columns have the same value in all rows that it is for. */
+interface Form {
+  readonly text: string;
+  readonly same: readonly boolean[];
+}
 
 /** Makes the statement for a batch; `build` composes the text around its rows. */
 export function batchStatement(
@@ -41,20 +47,26 @@ export function batchStatement(
   types: Types,
   build: (source: BatchSource) => string,
 ): (rows: ValueRows) => Statement {
-  const texts = new Map<string, string>();
+  const forms = new Map<string, Form>();
+  const makeForm = (same: readonly boolean[]): Form => ({
+    text: build(sourceOf(columns, types, same)),
+    same,
+  });
+  const general = makeForm(columns.map(() => false));
+
+  /** The text for exactly these columns or, when there are many already, the best that fits. */
+  function formFor(same: readonly boolean[]): Form {
+    const key = keyOf(same);
+    let form = forms.get(key);
+    if (form === undefined && forms.size < MAX_TEXTS) {
+      form = makeForm(same);
+      forms.set(key, form);
+    }
+    return form ?? closest([...forms.values()], same) ?? general;
+  }
 
   return (rows) => {
-    let same = columns.map((_, at) => isSame(rows, at));
-    let form = formOf(same);
-    let text = texts.get(form);
-    if (text === undefined) {
-      if (texts.size >= MAX_TEXTS) {
-        same = columns.map(() => false);
-        form = formOf(same);
-      }
-      text = texts.get(form) ?? build(sourceOf(columns, types, same));
-      texts.set(form, text);
-    }
+    const { text, same } = formFor(columns.map((_, at) => isSame(rows, at)));
     const params = columns.map((_, at): SqlValue =>
       same[at] ? rows[0]?.[at] ?? null : rows.map((row) => row[at] as SqlScalar)
     );
@@ -63,16 +75,23 @@ export function batchStatement(
   };
 }
 
+/** What is the same in all rows may travel as an array too, but not the other way round. */
+function closest(forms: readonly Form[], same: readonly boolean[]): Form | undefined {
+  const fitting = forms.filter((form) => form.same.every((one, at) => !one || same[at]));
+  const count = (form: Form): number => form.same.filter(Boolean).length;
+  return fitting.sort((a, b) => count(b) - count(a))[0];
+}
+
 function isSame(rows: ValueRows, at: number): boolean {
   const first = rows[0]?.[at];
   for (let row = 1; row < rows.length; row++) if (rows[row]?.[at] !== first) return false;
   return true;
 }
 
-function formOf(same: readonly boolean[]): string {
-  let form = "";
-  for (const one of same) form += one ? "1" : "n";
-  return form;
+function keyOf(same: readonly boolean[]): string {
+  let key = "";
+  for (const one of same) key += one ? "1" : "n";
+  return key;
 }
 
 /** The number of rows, which only some texts ask for: the parameter after those of the columns. */

@@ -83,8 +83,11 @@ export function postgresClient(
           ? error.cause
           : error;
         // A server that was never reached is not away for a moment: the address may be wrong.
-        const passes = isTransient(reason) && (connections.reached || !isLost(reason));
-        if (!passes || tries >= MAX_TRIES || !mayRepeat()) throw explained(reason, action, place);
+        const passes = isTransient(reason) && (connections.reached || !isLost(reason)) &&
+          !(error instanceof PassedOn && isStale(reason));
+        if (!passes || tries >= MAX_TRIES || !mayRepeat()) {
+          throw explained(error instanceof PassedOn ? error : reason, action, place);
+        }
         // A pooler that hands out other servers' connections forgets again and again.
         if (isForgotten(reason) && tries > 1) named = false;
         if (!isStale(reason)) await pause(tries);

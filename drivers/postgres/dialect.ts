@@ -14,7 +14,7 @@ import { numbered, type Types } from "./batch.ts";
 import { checkpoint } from "./checkpoint.ts";
 import { DRIVER } from "./errors.ts";
 import { valuesFor } from "./values.ts";
-import { insertAll, insertUnlessTaken, updateAll, versions } from "./writes.ts";
+import { insertAll, insertStarts, insertUnlessTaken, updateAll, versions } from "./writes.ts";
 
 /** What the store does beside storing. */
 export interface DialectOptions {
@@ -51,6 +51,7 @@ function dialectFor(keyType: KeyType, options: DialectOptions): Dialect {
 
     insert: (table, columns) => insertAll(table, columns, types),
     insertUnlessTaken: (table, columns) => insertUnlessTaken(table, columns, types),
+    insertStarts: (tables, columns) => insertStarts(tables, columns, types),
     update: (table, columns) => updateAll(table, columns, types),
     checkpoint: (tables) => checkpoint(tables, types),
     versions: versions(types),

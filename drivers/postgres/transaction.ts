@@ -247,7 +247,7 @@ export function runJoined<T>(
       if (beforeCommit !== undefined) {
         if (!opened) await fly(tx, opening);
         opened = true;
-        await beforeCommit(tx, result);
+        await passingOn(() => beforeCommit(tx, result));
       }
       if (opened && !closed) await fly(tx, closing);
       return result;

@@ -5,7 +5,15 @@
  */
 
 import { changesOf, type Plan, rowsOf } from "../sql/client.ts";
-import type { Column, Insert, Update, ValueRows, Versions } from "../sql/dialect.ts";
+import type {
+  Column,
+  Insert,
+  StartIds,
+  Tables,
+  Update,
+  ValueRows,
+  Versions,
+} from "../sql/dialect.ts";
 import { batchStatement, type Types } from "./batch.ts";
 
 function namesOf(columns: readonly Column[]): string[] {
@@ -60,6 +68,58 @@ export function insertUnlessTaken(table: string, columns: readonly Column[], typ
   );
   return function* (rows: ValueRows): Plan<unknown[]> {
     return (yield* rowsOf(statement(rows))).map((row) => row.id);
+  };
+}
+
+/** Written so, it is looked up in a hash table; as a plain condition it would become a join. */
+const THERE = "(id IN (SELECT id FROM made)) IS TRUE";
+
+/** The columns of an execution in a batch of workflows. */
+const FIRST = "first_";
+const HAS_FIRST: Column = { name: "has_first", kind: "boolean" };
+
+/** The same, with the first execution of each: a start is one statement. */
+export function insertStarts(
+  { workflows, executions }: Tables,
+  columns: { readonly workflow: readonly Column[]; readonly execution: readonly Column[] },
+  types: Types,
+): (workflows: ValueRows, firsts: readonly (ValueRows[number] | null)[]) => Plan<StartIds[]> {
+  const own = columns.workflow[0]?.name === "id";
+  const names = namesOf(columns.workflow).filter((name) => name !== "id");
+  const firsts = namesOf(columns.execution);
+  const all: readonly Column[] = [
+    ...columns.workflow,
+    ...columns.execution.map(({ name, kind }) => ({ name: `${FIRST}${name}`, kind })),
+    HAS_FIRST,
+  ];
+  const statement = batchStatement(all, types, ({ from, value }) => {
+    const given = namesOf(all).filter((name) => name !== "id");
+    return `WITH given AS MATERIALIZED (SELECT ` +
+      `${own ? value("id") : `nextval('${workflows}_id_seq')`} AS id, ` +
+      `${given.map((name) => `${value(name)} AS ${name}`).join(", ")}, u.place FROM ${from}), ` +
+      `made AS (INSERT INTO ${workflows} (id, ${names.join(", ")}) ` +
+      `SELECT id, ${names.join(", ")} FROM given ORDER BY name, hero_type, hero_id, place ` +
+      `ON CONFLICT ${ONGOING} DO NOTHING RETURNING id), ` +
+      `begun AS (INSERT INTO ${executions} (workflow_id, ${firsts.join(", ")}) ` +
+      `SELECT id, ${firsts.map((name) => `${FIRST}${name}`).join(", ")} FROM given ` +
+      `WHERE has_first AND ${THERE} ORDER BY place RETURNING id, workflow_id) ` +
+      `SELECT place, id AS workflow, NULL AS execution FROM given WHERE ${THERE} ` +
+      `UNION ALL SELECT NULL, workflow_id, id::text FROM begun`;
+  });
+  const nothing = columns.execution.map(() => null);
+  return function* (rows, begun): Plan<StartIds[]> {
+    const found = yield* rowsOf(
+      statement(rows.map((row, at) => [...row, ...begun[at] ?? nothing, begun[at] !== null])),
+    );
+    const executionOf = new Map(
+      found.flatMap((row) => row.place === null ? [[row.workflow, row.execution]] : []),
+    );
+    const starts: StartIds[] = rows.map(() => ({ workflow: null, execution: null }));
+    for (const { place, workflow } of found) {
+      if (place === null) continue;
+      starts[Number(place) - 1] = { workflow, execution: executionOf.get(workflow) ?? null };
+    }
+    return starts;
   };
 }
 

@@ -86,6 +86,14 @@ export type ValueRows = readonly (readonly SqlScalar[])[];
 /** Inserts rows and answers their ids as the database gave them; null for a row left out. */
 export type Insert = (rows: ValueRows) => Plan<unknown[]>;
 
+/** The ids of an inserted workflow and of its first execution; null for what was not inserted. */
+export interface StartIds {
+  /** The workflow's. */
+  readonly workflow: unknown;
+  /** Its first execution's. */
+  readonly execution: unknown;
+}
+
 /** Writes rows, all the columns that were named; the last value of each row is its id. */
 export type Update = (rows: ValueRows) => Plan<void>;
 
@@ -153,6 +161,14 @@ export interface Dialect {
   insert(table: string, columns: readonly Column[]): Insert;
   /** The same, but a row that a unique index refuses is left out. */
   insertUnlessTaken(table: string, columns: readonly Column[]): Insert;
+  /**
+   * Inserts workflows, like `insertUnlessTaken`, and the first execution of each that has one
+   * (without `workflow_id` among its columns) in one statement; absent where that takes two.
+   */
+  insertStarts?(
+    tables: Tables,
+    columns: { readonly workflow: readonly Column[]; readonly execution: readonly Column[] },
+  ): (workflows: ValueRows, firsts: readonly (ValueRows[number] | null)[]) => Plan<StartIds[]>;
   /** Writes columns of rows by id. */
   update(table: string, columns: readonly Column[]): Update;
   /**

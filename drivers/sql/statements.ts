@@ -71,12 +71,26 @@ export interface Move {
   readonly after: WorkflowRow;
 }
 
+/** A workflow that was inserted, with its first execution. */
+export interface Start {
+  /** The workflow. */
+  readonly workflow: WorkflowRow;
+  /** Its first execution; null when it has no step. */
+  readonly execution: ExecutionRow | null;
+}
+
 /** The statements that write. */
 export interface Statements {
   /** The id of a row that is about to be inserted; empty where the database makes it. */
   newId(now: Date): string;
-  /** Inserts workflows and answers them with their ids; null: an ongoing one is in the way. */
-  insertWorkflows(rows: readonly WorkflowRow[]): Plan<(WorkflowRow | null)[]>;
+  /**
+   * Inserts workflows with their first executions (null: it has none), which learn here whose they
+   * are, and answers both with their ids; null: an ongoing workflow is in the way.
+   */
+  insertStarts(
+    workflows: readonly WorkflowRow[],
+    firsts: readonly (ExecutionRow | null)[],
+  ): Plan<(Start | null)[]>;
   /** Inserts executions and answers them with their ids. */
   insertExecutions(rows: readonly ExecutionRow[]): Plan<ExecutionRow[]>;
   /** Inserts a signal and answers it with its id. */
@@ -108,7 +122,7 @@ export function statements(ground: Ground): Statements {
 
 type Inserts = Pick<
   Statements,
-  "newId" | "insertWorkflows" | "insertExecutions" | "insertSignal"
+  "newId" | "insertStarts" | "insertExecutions" | "insertSignal"
 >;
 
 function inserts({ dialect, tables, keyType, codec }: Ground): Inserts {
@@ -120,6 +134,11 @@ function inserts({ dialect, tables, keyType, codec }: Ground): Inserts {
   const insertWorkflows = dialect.insertUnlessTaken(tables.workflows, workflows);
   const insertExecutions = dialect.insert(tables.executions, executions);
   const insertSignals = dialect.insert(tables.signals, signals);
+  const firstFields = executions.filter((one) => one.name !== "workflow_id");
+  const insertBoth = dialect.insertStarts?.(tables, {
+    workflow: workflows,
+    execution: firstFields,
+  });
 
   function* run<Row extends { readonly id: string }>(
     insert: Insert,
@@ -137,9 +156,45 @@ function inserts({ dialect, tables, keyType, codec }: Ground): Inserts {
     });
   }
 
+  /** First the workflows, and then, when it is known which are there, the executions. */
+  function* startsInTurn(
+    rows: readonly WorkflowRow[],
+    firsts: readonly (ExecutionRow | null)[],
+  ): Plan<(Start | null)[]> {
+    const there = yield* run(insertWorkflows, workflows, rows);
+    const starts = there.map((workflow, at): Start | null => {
+      const first = firsts[at] ?? null;
+      if (workflow === null) return null;
+      return { workflow, execution: first && { ...first, workflowId: workflow.id } };
+    });
+    const owned = starts.flatMap((start) => start?.execution ?? []);
+    yield* run(insertExecutions, executions, owned);
+    return starts;
+  }
+
+  const startsAtOnce = insertBoth === undefined ? undefined : function* (
+    rows: readonly WorkflowRow[],
+    firsts: readonly (ExecutionRow | null)[],
+  ): Plan<(Start | null)[]> {
+    const ids = yield* insertBoth(
+      rows.map((row) => valuesOf(codec, workflows, row)),
+      firsts.map((first) => first && valuesOf(codec, firstFields, first)),
+    );
+    return rows.map((row, at): Start | null => {
+      const { workflow = null, execution = null } = ids[at] ?? {};
+      if (workflow === null) return null;
+      const id = codec.idOut(workflow);
+      const first = firsts[at] ?? null;
+      return {
+        workflow: { ...row, id },
+        execution: first && { ...first, id: codec.idOut(execution), workflowId: id },
+      };
+    });
+  };
+
   return {
     newId: (now) => made ? uuid(now) : "",
-    insertWorkflows: (rows) => run(insertWorkflows, workflows, rows),
+    insertStarts: startsAtOnce ?? startsInTurn,
     *insertExecutions(rows) {
       return (yield* run(insertExecutions, executions, rows)) as ExecutionRow[];
     },

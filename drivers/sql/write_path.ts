@@ -18,7 +18,12 @@ import {
 } from "../../src/state/checkpoint.ts";
 import { jobOf, newWorkflowRow } from "../../src/state/creation.ts";
 import { type Finished, type FinishResult, settleFinish } from "../../src/state/finish.ts";
-import type { ExecutionRow, NewExecution, NewWorkflow } from "../../src/state/records.ts";
+import type {
+  ExecutionRow,
+  NewExecution,
+  NewWorkflow,
+  WorkflowRow,
+} from "../../src/state/records.ts";
 import { newExecutionRow } from "../../src/state/transitions.ts";
 import { nothing, type Plan, together } from "./client.ts";
 import type { CheckpointValues } from "./dialect.ts";
@@ -30,29 +35,25 @@ import type { Move } from "./statements.ts";
 /** Inserts workflows with their first executions. */
 export function* create(sql: Sql, batch: readonly NewWorkflow[], now: Date): Plan<Created[]> {
   const rows = batch.map((fresh) => newWorkflowRow(fresh, { id: sql.newId(now), now }));
-  const workflows = yield* sql.insertWorkflows(rows);
-  const firsts: ExecutionRow[] = [];
-  for (const [at, { first }] of batch.entries()) {
-    const workflowId = workflows[at]?.id;
-    if (first === null || workflowId === undefined) continue;
+  const firsts = batch.map(({ first }, at) => {
+    if (first === null) return null;
+    const { id: workflowId } = rows[at] as WorkflowRow;
     const place = { id: sql.newId(now), workflowId, seq: 1, now, signalPending: false };
-    firsts.push(newExecutionRow(first, place));
-  }
-  const [executions] = yield* together([
-    sql.insertExecutions(firsts),
-    sql.announce(firsts, now),
+    return newExecutionRow(first, place);
+  });
+  const [starts] = yield* together([
+    sql.insertStarts(rows, firsts),
+    sql.announce(firsts.filter((one) => one !== null), now),
   ]);
-  const firstOf = new Map(executions.map((one) => [one.workflowId, one]));
   const created: Created[] = [];
-  for (const [at, workflow] of workflows.entries()) {
-    if (workflow === null) {
-      const existingId = yield* sql.query.ongoing(rows[at] as (typeof rows)[number]);
+  for (const [at, start] of starts.entries()) {
+    if (start === null) {
+      const existingId = yield* sql.query.ongoing(rows[at] as WorkflowRow);
       created.push({ kind: "duplicate", existingId });
       continue;
     }
-    const execution = firstOf.get(workflow.id) ?? null;
-    const job = execution === null ? null : jobOf(execution, false);
-    created.push({ kind: "created", workflow, execution, job });
+    const job = start.execution === null ? null : jobOf(start.execution, false);
+    created.push({ kind: "created", ...start, job });
   }
   return created;
 }

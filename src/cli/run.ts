@@ -73,9 +73,15 @@ function explain(error: Error, io: Io, how: { debug: boolean; json: boolean }): 
   const code = usage ? "usage" : error instanceof PawlError ? error.code : "unexpected";
   const message = error.message === "" ? error.name : error.message;
   if (how.json) io.stderr(`${JSON.stringify({ error: { code, message } })}\n`);
-  else io.stderr(`${message} [${code}]\n`);
+  else io.stderr(`${harmless(message)} [${code}]\n`);
   if (how.debug) io.stderr(`${stackOf(error)}\n`);
   return usage ? WRONG_USAGE : FAILED;
+}
+
+/** A message may repeat what was typed or stored, and a terminal obeys control characters. */
+function harmless(message: string): string {
+  // deno-lint-ignore no-control-regex -- these are the characters that must not get out
+  return message.replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/g, "\uFFFD");
 }
 
 function stackOf(error: Error): string {

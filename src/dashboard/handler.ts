@@ -93,8 +93,7 @@ async function dispatch(route: Route, errand: Errand, streams: Streams): Promise
     }
     case "live": {
       const token = desk.settings.actions ? ticketOf(request).token : null;
-      const frame = { root: rootOf(route.view), token };
-      return streams.open(viewFor(route.view, errand), { signal: request.signal, frame });
+      return streams.open(viewFor(route.view, errand), { root: rootOf(route.view), token });
     }
     case "bulk":
       return await bulkPage(errand);

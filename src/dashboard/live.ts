@@ -17,20 +17,12 @@ import type { Frame, View } from "./view.ts";
 
 /** The open streams of one dashboard. */
 export interface Streams {
-  /** Opens a stream on a view. */
-  open<Data>(view: View<Data>, options: StreamOptions): Response;
+  /** Opens a stream on a view; its page is framed as before, only the instant is new each time. */
+  open<Data>(view: View<Data>, frame: Omit<Frame, "now">): Response;
   /** Ends all of them; later ones end at once. */
   close(): void;
   /** How many are open. */
   readonly size: number;
-}
-
-/** What a stream is made with. */
-export interface StreamOptions {
-  /** Aborted when the reader goes, where the server says so. */
-  readonly signal: AbortSignal;
-  /** How the page is framed; only the instant is new each time. */
-  readonly frame: Omit<Frame, "now">;
 }
 
 /** What all streams of a dashboard share. */
@@ -61,7 +53,7 @@ export function createStreams({ clock, refreshMs, onError }: StreamsOptions): St
       isClosed = true;
       for (const end of [...open]) end();
     },
-    open(view, { signal, frame }) {
+    open(view, frame) {
       const encoder = new TextEncoder();
       let end = (): void => {};
       const body = new ReadableStream<Uint8Array>({
@@ -74,7 +66,6 @@ export function createStreams({ clock, refreshMs, onError }: StreamsOptions): St
           end = (): void => {
             if (!open.delete(end)) return;
             if (timer !== null) clock.clearTimeout(timer);
-            signal.removeEventListener("abort", end);
             try {
               controller.close();
             } catch {
@@ -98,8 +89,7 @@ export function createStreams({ clock, refreshMs, onError }: StreamsOptions): St
             timer = clock.setTimeout(() => void turn().catch(end), pauseMs);
           };
           open.add(end);
-          if (isClosed || signal.aborted) return end();
-          signal.addEventListener("abort", end, { once: true });
+          if (isClosed) return end();
           write(`retry: ${Math.max(1_000, Math.round(refreshMs))}\n\n`);
           void turn().catch(end);
         },

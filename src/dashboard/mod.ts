@@ -28,7 +28,7 @@ import { createHandler } from "./handler.ts";
 import { createReasons } from "./list/reasons.ts";
 import { type DashboardOptions, settingsOf } from "./options.ts";
 import { createOverviewReadings } from "./overview/read.ts";
-import { createRedactor } from "./redact.ts";
+import { createRedactor } from "../observe/redact.ts";
 import { createValueReader } from "./values.ts";
 
 export type { Authorization, DashboardOptions } from "./options.ts";
@@ -65,7 +65,10 @@ export function dashboard(engine: Engine, options: DashboardOptions = {}): Dashb
     engine,
     core,
     settings,
-    values: createValueReader(core.codec, createRedactor(settings.redact)),
+    values: createValueReader(
+      core.codec,
+      createRedactor([...core.redactor?.names ?? [], ...settings.redact]),
+    ),
     readings: createOverviewReadings(engine, settings.refreshMs),
     reasons: createReasons(core.store),
   });

@@ -7,7 +7,7 @@
 import type { Codec } from "../state/codec.ts";
 import { toError } from "../state/stored_error.ts";
 import { decodeColumn } from "../run/view.ts";
-import { MASK, type Redactor } from "./redact.ts";
+import { MASK, type Redactor } from "../observe/redact.ts";
 
 /** A value that JSON can hold. */
 export type Json = null | boolean | number | string | readonly Json[] | { [key: string]: Json };

@@ -8,7 +8,7 @@
 import { nextOf } from "../define/definition.ts";
 import { CursorError, StoreError } from "../errors.ts";
 import type { Claimed } from "../state/claim.ts";
-import { sameTextOf } from "../state/codec.ts";
+import { sameTextOf } from "../state/same_text.ts";
 import { decide, type Handling, type Ruling, type StepResult, verdictOf } from "../state/decide.ts";
 import type { Finished, FinishResult, Verdict } from "../state/finish.ts";
 import { mergeMetadata } from "../state/metadata.ts";

@@ -14,7 +14,7 @@ import { durationMs } from "../define/durations.ts";
 import { resolvePolicy } from "../define/policy.ts";
 import { ExceptionHandlerError, StepConfigurationError, StepTimeoutError } from "../errors.ts";
 import type { FlowRequest, Handling } from "../state/decide.ts";
-import { sameTextOf } from "../state/codec.ts";
+import { sameTextOf } from "../state/same_text.ts";
 import { hasProgressed } from "../state/ruling.ts";
 import { storedError, toError } from "../state/stored_error.ts";
 import { createFlow, isFlowSignal } from "./flow.ts";

@@ -16,7 +16,6 @@
  */
 
 import { CursorError, CursorTooLargeError } from "../errors.ts";
-import { isSameJson } from "./metadata.ts";
 import { toError } from "./stored_error.ts";
 import { temporalFrom, temporalText, temporalType } from "./temporal.ts";
 
@@ -31,23 +30,6 @@ export interface Codec {
    * they are compared as JSON.
    */
   isSame?(one: string, other: string): boolean;
-}
-
-/** Whether two stored texts, or none, say the same. */
-export type SameText = (one: string | null, other: string | null) => boolean;
-
-/** How texts of a codec are compared; one that cannot be read is the same only as itself. */
-export function sameTextOf(codec: Codec): SameText {
-  if (codec.isSame === undefined) return isSameJson;
-  return (one, other) => {
-    if (one === other) return true;
-    if (one === null || other === null) return false;
-    try {
-      return codec.isSame?.(one, other) ?? false;
-    } catch {
-      return false;
-    }
-  };
 }
 
 /** How large a cursor may be when the engine does not say otherwise. */

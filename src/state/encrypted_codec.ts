@@ -20,7 +20,8 @@
 import { Buffer } from "node:buffer";
 import { InvalidInputError, SealedValueError } from "../errors.ts";
 import { nodeCrypto } from "./builtin.ts";
-import { type Codec, jsonCodec, sameTextOf } from "./codec.ts";
+import { type Codec, jsonCodec } from "./codec.ts";
+import { sameTextOf } from "./same_text.ts";
 
 /** What an encrypting codec is made of. */
 export interface EncryptedCodecOptions {

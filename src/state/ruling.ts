@@ -5,9 +5,9 @@
  */
 
 import type { Policy } from "../define/definition.ts";
-import type { SameText } from "./codec.ts";
 import { isSameJson, mergeMetadata, metadataOf } from "./metadata.ts";
 import type { ExecutionRow, StoredError } from "./records.ts";
+import type { SameText } from "./same_text.ts";
 import type { Closing } from "./transitions.ts";
 
 /** What a body, or a handler, asked for. */

@@ -3,7 +3,8 @@
  * there is none the tests are ignored; in CI as root on Debian it is installed.
  */
 
-import { type Browser, chromium, type Page } from "playwright-core";
+import assert from "node:assert/strict";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import type { Engine, StoreDriver } from "../../mod.ts";
 import { createEngine } from "../../mod.ts";
 import { mysqlStore } from "../../drivers/mysql/mod.ts";
@@ -97,8 +98,8 @@ export interface Site extends AsyncDisposable {
   readonly store: StoreDriver;
   /** Where it is. */
   readonly url: string;
-  /** How many open pages renew themselves. */
-  openPages(): number;
+  /** Waits until so many open pages renew themselves. */
+  untilOpenPages(count: number): Promise<void>;
 }
 
 /** Serves a dashboard on a fresh database; closing it closes everything. */
@@ -116,7 +117,12 @@ export async function serve(
     engine,
     store,
     url: `http://127.0.0.1:${server.addr.port}/`,
-    openPages: () => handler.openPages,
+    untilOpenPages: (count) =>
+      look(
+        () => Promise.resolve(handler.openPages),
+        (seen) => seen === count,
+        `${count} open pages`,
+      ),
     async [Symbol.asyncDispose]() {
       handler.close();
       await server.shutdown();
@@ -126,19 +132,110 @@ export async function serve(
   };
 }
 
-/** Waits until something holds in the page, and says what it saw when it never does. */
-export async function until(
-  page: Page,
-  selector: string,
-  text: RegExp,
-  timeoutMs = 10_000,
+/** A page that reports what a browser complains about. */
+export interface Watched extends AsyncDisposable {
+  /** The page. */
+  readonly page: Page;
+  /** Errors of scripts, refusals of the Content-Security-Policy, dialogs. */
+  readonly complaints: string[];
+}
+
+/** Opens a page in a context of its own. */
+export async function openPage(
+  browser: Browser,
+  options: BrowserContextOptions = {},
+): Promise<Watched> {
+  const context = await browser.newContext({ timezoneId: "Asia/Kolkata", ...options });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("dialog", (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  return { page, complaints, [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** What a scenario is given. */
+export interface Scene {
+  /** A dashboard on a database of its own, with actions. */
+  readonly site: Site;
+  /** The browser. */
+  readonly browser: Browser;
+  /** A page of it; at the end it must have had nothing to complain about. */
+  readonly page: Page;
+  /** What it complained about so far. */
+  readonly complaints: string[];
+  /** The kind of the database. */
+  readonly database: BrowserDatabase;
+}
+
+/** Something that somebody does with the dashboard. */
+export type Scenario = (scene: Scene) => Promise<void>;
+
+/** Registers a test per database, with a step per scenario. */
+export async function browserTests(
+  title: string,
+  scenarios: Readonly<Record<string, Scenario>>,
 ): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  let seen = "";
-  while (Date.now() < deadline) {
-    seen = await page.locator(selector).first().innerText().catch(() => "");
-    if (text.test(seen)) return;
-    await page.waitForTimeout(30);
+  const path = await findBrowser();
+  for (const database of await databases()) {
+    const ignore = path === null || !database.isThere;
+    Deno.test({ name: `${title} in a browser on ${database.name}`, ignore }, async (t) => {
+      const browser = await launch(path as string);
+      try {
+        for (const [name, scenario] of Object.entries(scenarios)) {
+          await t.step(name, async () => {
+            await using site = await serve(database);
+            await using watched = await openPage(browser);
+            await scenario({ site, browser, database, ...watched });
+            assert.deepEqual(watched.complaints, []);
+          });
+        }
+      } finally {
+        await browser.close();
+      }
+    });
   }
-  throw new Error(`${selector} never said ${text}; at last it said: ${seen}`);
+}
+
+const PATIENCE_MS = 10_000;
+const GLANCE_MS = 30;
+
+/** Looks again and again until something holds, and says what it saw when it never does. */
+async function look<T>(
+  read: () => Promise<T>,
+  holds: (seen: T) => boolean,
+  what: string,
+): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS;
+  let seen = await read();
+  while (!holds(seen)) {
+    if (Date.now() > deadline) throw new Error(`Never ${what}; at last: ${seen}`);
+    await new Promise((resolve) => setTimeout(resolve, GLANCE_MS));
+    seen = await read();
+  }
+}
+
+function textIn(page: Page, selector: string): Promise<string> {
+  return page.locator(selector).first().innerText({ timeout: PATIENCE_MS }).catch(() => "");
+}
+
+/** Waits until an element says something. */
+export async function until(page: Page, selector: string, text: RegExp): Promise<void> {
+  await look(() => textIn(page, selector), (seen) => text.test(seen), `${selector} says ${text}`);
+}
+
+/** Waits until an element says something else than before. */
+export async function untilOther(page: Page, selector: string, before: string): Promise<void> {
+  await look(() => textIn(page, selector), (seen) => seen !== before, `${selector} changes`);
+}
+
+/** Waits until there are so many elements. */
+export async function untilCount(page: Page, selector: string, count: number): Promise<void> {
+  const many = (): Promise<number> => page.locator(selector).count();
+  await look(many, (seen) => seen === count, `${count} of ${selector}`);
 }

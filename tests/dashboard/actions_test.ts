@@ -203,7 +203,7 @@ Deno.test("a bulk action first says how many it would touch, and which", async (
   );
   assert.match(
     textOf(await world.page("/bulk?action=resume&state=ready")),
-    /Nothing to resume No workflow that are ready is paused, and only such can be resumed\./,
+    /Nothing to resume None of the workflows that are ready is paused, and only such/,
   );
   assert.equal((await world.ask("/bulk?action=explode")).status, 404);
   assert.equal((await world.engine.list({ state: "paused" })).items.length, 5, "nothing was done");

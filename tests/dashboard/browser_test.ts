@@ -3,51 +3,9 @@
  */
 
 import assert from "node:assert/strict";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import {
-  type BrowserDatabase,
-  databases,
-  findBrowser,
-  launch,
-  serve,
-  type Site,
-  until,
-} from "./_browser.ts";
+import type { Page } from "playwright-core";
+import { browserTests, type Scenario, until, untilCount, untilOther } from "./_browser.ts";
 import { bulk, order, review } from "./_world.ts";
-
-const path = await findBrowser();
-
-/** A page that reports what a browser complains about. */
-interface Watched {
-  readonly page: Page;
-  /** Errors of scripts, refusals of the Content-Security-Policy, dialogs. */
-  readonly complaints: string[];
-  close(): Promise<void>;
-}
-
-async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Watched> {
-  const context = await browser.newContext({ timezoneId: "Asia/Kolkata", ...options });
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on("console", (message) => {
-    if (message.type() === "error") complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("dialog", (dialog) => {
-    complaints.push(`dialog: ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  return { page, complaints, close: () => context.close() };
-}
-
-/** What a scenario is given. */
-interface Scene {
-  readonly site: Site;
-  readonly browser: Browser;
-  readonly page: Page;
-}
-
-type Scenario = (scene: Scene) => Promise<void>;
 
 /** Marks the document, to see later whether it was loaded again. */
 async function mark(page: Page): Promise<void> {
@@ -109,14 +67,10 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     await until(page, "#summary", /60 workflows/);
     assert.equal(await page.locator(".workflows tbody tr").count(), 50);
     await page.getByRole("link", { name: "Older" }).click();
-    await page.waitForFunction(() =>
-      document.querySelectorAll(".workflows tbody tr").length === 10
-    );
+    await untilCount(page, ".workflows tbody tr", 10);
     assert.match(page.url(), /after=/);
     await page.getByRole("link", { name: "Newest" }).click();
-    await page.waitForFunction(() =>
-      document.querySelectorAll(".workflows tbody tr").length === 50
-    );
+    await untilCount(page, ".workflows tbody tr", 50);
   },
 
   async "a search finds a hero, and goes straight to an id"({ site, page }) {
@@ -202,33 +156,26 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     assert.ok(title.includes(iso), title);
     const created = page.locator("#identity time").first();
     const first = await created.innerText();
-    await page.waitForFunction(
-      ([selector, text]) => document.querySelector(selector as string)?.textContent !== text,
-      ["#identity time", first],
-    );
+    await untilOther(page, "#identity time", first);
   },
 
   async "an open page can be held still, and a page that is left holds no stream"({ site, page }) {
     await page.goto(site.url);
     await until(page, "#definitions", /stored/);
-    await page.waitForFunction(() => document.getElementById("live")?.dataset.state === "live");
-    assert.equal(site.openPages(), 1);
+    await untilCount(page, '#live[data-state="live"]', 1);
+    await site.untilOpenPages(1);
     const button = page.locator("#live");
     await button.click();
     assert.equal(await button.getAttribute("aria-pressed"), "false");
     await until(page, "#live", /Paused/);
-    while (site.openPages() > 0) await page.waitForTimeout(20);
+    await site.untilOpenPages(0);
     const before = await page.locator("#definitions").innerText();
     await site.engine.start(review, { hero: "unseen" });
-    await page.waitForTimeout(600);
     assert.equal(await page.locator("#definitions").innerText(), before);
     await button.click();
-    await page.waitForFunction(
-      (text) => (document.getElementById("definitions") as HTMLElement).innerText !== text,
-      before,
-    );
+    await untilOther(page, "#definitions", before);
     await page.goto("about:blank");
-    while (site.openPages() > 0) await page.waitForTimeout(20);
+    await site.untilOpenPages(0);
   },
 
   async "what the pointer is on is explained"({ site, page }) {
@@ -243,29 +190,4 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
 };
 
-for (const database of await databases()) {
-  Deno.test({
-    name: `the dashboard in a browser on ${database.name}`,
-    ignore: path === null || !database.isThere,
-  }, async (t) => {
-    const browser = await launch(path as string);
-    try {
-      for (const [name, scenario] of Object.entries(SCENARIOS)) {
-        await t.step(name, async () => {
-          await using site = await serve(database);
-          const { page, complaints, close } = await openPage(browser);
-          try {
-            await scenario({ site, browser, page });
-          } finally {
-            await close();
-          }
-          assert.deepEqual(complaints, []);
-        });
-      }
-    } finally {
-      await browser.close();
-    }
-  });
-}
-
-export type { BrowserDatabase };
+await browserTests("the dashboard", SCENARIOS);

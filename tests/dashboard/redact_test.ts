@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { jsonCodec } from "../../mod.ts";
-import { createRedactor, MASK } from "../../src/dashboard/redact.ts";
+import { createRedactor, MASK } from "../../src/observe/redact.ts";
 import { createValueReader } from "../../src/dashboard/values.ts";
 import { open, order, runDue } from "./_world.ts";
 

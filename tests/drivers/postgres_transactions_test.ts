@@ -43,6 +43,10 @@ async function inTransaction(
   }
 }
 
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && (error as Error & { code?: string }).code === code;
+}
+
 const users = hero("User", { load: (id: string) => ({ id }) });
 const welcome = workflow({ name: "welcome", hero: users, steps: [{ name: "greet", run() {} }] });
 
@@ -222,6 +226,16 @@ postgresTest("what work throws rolls back and comes through as it is", async (da
       throw thrown;
     }),
     (error) => error === thrown,
+  );
+  assert.equal(await rows(database, "pawl_workflows"), 0);
+  const own = store.transaction((tx) => tx.query("SELECT 1/0"));
+  await assert.rejects(own, (error) => !(error instanceof StoreError) && hasCode(error, "22012"));
+  await assert.rejects(
+    store.create([newWorkflow()], {
+      now: T0,
+      beforeCommit: (tx) => tx.query("SELECT * FROM no_such_table").then(() => {}),
+    }),
+    (error) => !(error instanceof StoreError) && hasCode(error, "42P01"),
   );
   assert.equal(await rows(database, "pawl_workflows"), 0);
   assert.equal(await store.transaction(() => Promise.resolve(5)), 5);

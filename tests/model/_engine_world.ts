@@ -7,8 +7,10 @@
 
 import fc from "fast-check";
 import {
+  type Codec,
   type Engine,
   hero,
+  jsonCodec,
   policy,
   type Run,
   type StoreDriver,
@@ -18,6 +20,7 @@ import {
 import type { Claimed } from "../../src/state/claim.ts";
 import { type FakeClock, testEngine } from "../../src/testing/mod.ts";
 import { recordingQueue } from "../run/_doubles.ts";
+import { labelOf, rowsOf } from "./_rows.ts";
 
 /** One move. */
 export interface Move {
@@ -142,8 +145,11 @@ export interface EngineWorld {
   close(): Promise<void>;
 }
 
-/** Makes a world on a store. */
-export async function engineWorld(store: StoreDriver): Promise<EngineWorld> {
+/** Makes a world on a store, with a codec of its own if it is given one. */
+export async function engineWorld(
+  store: StoreDriver,
+  codec: Codec = jsonCodec,
+): Promise<EngineWorld> {
   const script: Script = { deed: "complete", ran: [] };
   const definitions = definitionsOf(script);
   const { engine, clock } = await testEngine({
@@ -154,6 +160,7 @@ export async function engineWorld(store: StoreDriver): Promise<EngineWorld> {
     },
     workflows: definitions,
     queue: recordingQueue(),
+    codec,
     leaseMs: LEASE_MS,
     housekeeping: { retention: "4 minutes", maxRecoveries: 3, stuckScheduled: "1 minute" },
   });
@@ -174,7 +181,7 @@ export async function engineWorld(store: StoreDriver): Promise<EngineWorld> {
       const ran = script.ran.map((one) => one.replace(/^[^/]+/, (id) => labelOf(workflowIds, id)));
       return { answer, ran: ran.sort() };
     },
-    rows: () => rowsOf(store, workflowIds),
+    rows: () => rowsOf(store, workflowIds, codec),
     close: () => engine.close(),
   };
 }
@@ -306,48 +313,4 @@ async function comeBack(
     next: null,
   }], { now });
   return result?.kind;
-}
-
-function labelOf(workflowIds: readonly string[], id: string | null): string {
-  return id === null ? "nobody" : `#${workflowIds.indexOf(id)}`;
-}
-
-/** All rows, named by the place of their workflow and their place in its history. */
-async function rowsOf(store: StoreDriver, workflowIds: readonly string[]): Promise<unknown> {
-  const all: unknown[] = [];
-  for (const [index, id] of workflowIds.entries()) {
-    const workflow = await store.get(id);
-    const history = await store.history(id, { limit: 1_000 });
-    const labels = new Map(history.map((row) => [row.id, `${index}/${row.seq}`]));
-    const comparable = (row: object): unknown =>
-      Object.fromEntries(
-        Object.entries(row).map(([key, value]) => [key, comparableValue(key, value, labels)]),
-      );
-    const signals = await store.signals(id);
-    const named = signals.map((row) => comparable({ ...row, id: "" }) as { name: string });
-    all.push({
-      workflow: workflow === null ? null : comparable({ ...workflow, id: index }),
-      history: history.map((row) => comparable({ ...row, id: "", workflowId: index })),
-      signals: named.map((row) => JSON.stringify({ ...row, workflowId: index })).sort(),
-    });
-  }
-  return all;
-}
-
-const JSON_KEYS: ReadonlySet<string> = new Set([
-  ...["input", "metadata", "jobOptions", "cursor", "payload"],
-]);
-
-function comparableValue(
-  key: string,
-  value: unknown,
-  labels: ReadonlyMap<string, string>,
-): unknown {
-  if (value === null) return null;
-  if (key === "continuesFromId" || key === "consumedById") return labels.get(String(value)) ?? "?";
-  // Tokens and workers are random, and stacks tell of the store.
-  if (key === "token" || key === "worker" || key === "errorStack") return "some";
-  if (value instanceof Date) return value.toISOString();
-  if (!JSON_KEYS.has(key)) return value;
-  return JSON.parse(String(value), (name, member) => name === "stack" ? "some" : member);
 }

@@ -7,7 +7,12 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { memoryStore } from "../../drivers/memory/mod.ts";
-import type { ExecutionRow, StoreDriver, WorkflowRow } from "../../mod.ts";
+import {
+  encryptedCodec,
+  type ExecutionRow,
+  type StoreDriver,
+  type WorkflowRow,
+} from "../../mod.ts";
 import { STORE_KINDS } from "../security/_stores.ts";
 import { runs } from "../security/_values.ts";
 import { anyMove, type EngineWorld, engineWorld, type Move } from "./_engine_world.ts";
@@ -113,3 +118,15 @@ for (const kind of STORE_KINDS.filter((one) => one.name !== "memory")) {
     },
   });
 }
+
+Deno.test("U18 random moves leave the same rows whether they are encrypted or not", () => {
+  const codec = encryptedCodec({ keys: { one: new Uint8Array(32) }, current: "one" });
+  return fc.assert(
+    fc.asyncProperty(sequence(40), async (moves) => {
+      const worlds = [await engineWorld(memoryStore()), await engineWorld(memoryStore(), codec)];
+      await inStep(moves, worlds);
+      for (const world of worlds) await world.close();
+    }),
+    { numRuns: runs(200) },
+  );
+});

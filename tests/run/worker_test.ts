@@ -116,7 +116,8 @@ behaviour(
     );
     await using mail = t.engine.work({ queues: ["mail", "parcels"] });
     await mail.idle();
-    assert.deepEqual(ran, ["write", "post"]);
+    // The other worker hears of the last step at once and may have run it by now.
+    assert.deepEqual(ran.slice(0, 2), ["write", "post"]);
     await office.idle();
     assert.deepEqual(ran, ["write", "post", "file"]);
     await assertWorkflowState(run, "finished");

@@ -22,6 +22,7 @@ import { performNextStep, testEngine } from "../../src/testing/mod.ts";
 import { behaviour } from "../_engines.ts";
 import { dieWith } from "../run/_dead.ts";
 import { deliver, executionAt } from "../run/_story.ts";
+import { onEveryStore } from "./_stores.ts";
 import { runs, storable } from "./_values.ts";
 
 const OLD = new Uint8Array(32).fill(7);
@@ -221,6 +222,23 @@ Deno.test("input, cursor, payload and metadata stand in no column in plain", asy
   }
   assert.equal(dump.includes("the post office is closed"), true, "errors are not sealed");
   await engine.close();
+});
+
+onEveryStore("U18 a sealed workflow runs to its end", async ({ store }) => {
+  const seen: unknown[] = [];
+  const definition = correspondence(seen);
+  const codec = codecOf();
+  const { engine } = await testEngine({ store, workflows: [definition], codec });
+  const run = await engine.start(definition, { input: { name: "Ann" }, metadata: { note: "é" } });
+  await run.signal("reply", { text: "\0 and \uD800" });
+  await performNextStep(run);
+  await performNextStep(run).catch(() => {});
+  await performNextStep(run);
+  const page = { page: "CURSOR-PAGE" };
+  assert.deepEqual(seen, [{ text: "\0 and \uD800" }, { name: "Ann" }, { note: "é" }, page]);
+  assert.equal((await run.reload()).state, "finished");
+  assert.deepEqual(run.input, { name: "Ann" });
+  assert.deepEqual((await executionAt(run, -1)).metadata.lastCursor, page);
 });
 
 behaviour("U18 a cursor that was sealed again has not moved", async ({ engine: open }) => {

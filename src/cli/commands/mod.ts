@@ -6,6 +6,7 @@
 
 import type { Command } from "../command.ts";
 import { checkCommand } from "./check.ts";
+import { dashboardCommand } from "./dashboard.ts";
 import { failuresCommand } from "./failures.ts";
 import { housekeepCommand } from "./housekeep.ts";
 import { listCommand } from "./list.ts";
@@ -33,4 +34,5 @@ export const COMMANDS: readonly Command[] = [
   resumeAtCommand,
   signalCommand,
   housekeepCommand,
+  dashboardCommand,
 ];

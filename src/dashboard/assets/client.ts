@@ -33,6 +33,7 @@ function patchAttributes(from, to) {
     from.removeAttribute(name);
     if (isField && name === "value") from.value = "";
     if (isField && name === "checked") from.checked = false;
+    if (isField && name === "selected") from.selected = false;
   }
 }
 
@@ -189,6 +190,7 @@ function takeRegions(event) {
     patchChildren(element, fresh);
   }
   showTrouble(null);
+  button.dataset.renewed = now;
 }
 
 function closeStream() {

@@ -61,7 +61,7 @@ ul, ol, dl, dd, figure { margin: 0; padding: 0; list-style: none; }
   background: var(--card); border: 1px solid var(--line); border-radius: 6px; }
 .skip:focus { top: 8px; }
 .quiet { color: var(--quiet); }
-.zero { color: var(--quiet); opacity: 0.75; }
+.zero { color: var(--quiet); }
 .id { font-family: var(--mono); font-weight: 400; color: var(--quiet); font-size: 0.88em; }
 .top {
   display: flex; align-items: center; gap: 8px 20px; flex-wrap: wrap; padding: 10px 20px;

@@ -97,7 +97,9 @@ export function previewPage(
       tone: "calm",
       body: html`
         <p>
-          No workflow ${which} is ${action.states.join(" or ")}, and only such can be ${action
+          None of the workflows ${which} is ${action.states.join(
+            " or ",
+          )}, and only such can be ${action
             .done}.
         </p>
         <p><a class="button" href="${listHref(parts)}">Back to the list</a></p>
