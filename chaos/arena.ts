@@ -53,7 +53,7 @@ export async function openArena(address: string, workflows: number): Promise<Are
     workers.splice(workers.indexOf(child), 1);
     if (child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, "exit");
-    child.kill(signal);
+    if (child.pid !== undefined) process.kill(child.pid, signal);
     await gone;
   }
 

@@ -54,6 +54,11 @@ export function partsOf(files: {
       live: true,
     },
     {
+      name: "bench",
+      title: "the benchmark runs (its times are not judged)",
+      args: ["run", "-A", "bench/main.ts", "--quick", "--rounds", "1"],
+    },
+    {
       name: "publish",
       title: "the package can be published",
       args: ["publish", "--dry-run", "--allow-dirty"],

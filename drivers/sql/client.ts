@@ -136,7 +136,16 @@ export function* together<const Plans extends readonly Plan<unknown>[]>(
     const [first, ...rest] = open.map(({ request }) => request);
     if (first === undefined) break;
     const also = [...first.also ?? [], ...rest];
-    const replies = yield also.length === 0 && !hints.last ? first : { ...first, also, ...hints };
+    let replies: readonly Reply[];
+    try {
+      replies = yield also.length === 0 && !hints.last ? first : { ...first, also, ...hints };
+    } catch (error) {
+      const [{ at }, another] = open as [(typeof open)[number], (typeof open)[number]?];
+      // Of several nobody can say which one failed; one alone may know what to do about it.
+      if (another !== undefined) throw error;
+      steps[at] = (plans[at] as Plan<unknown>).throw(error);
+      continue;
+    }
     let from = 0;
     for (const { at, request } of open) {
       const count = repliesTo(request);

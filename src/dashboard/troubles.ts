@@ -82,7 +82,8 @@ export function readOnlyTrouble(): Trouble {
     "This dashboard only looks",
     html`
       <p>
-        Nothing was done. To act on workflows, make the dashboard with <code>actions: true</code>.
+        Nothing was done. To act on workflows, make the dashboard with <code>actions: true</code>, or
+        start it with <code>--actions</code>.
       </p>
     `,
   );

@@ -37,6 +37,7 @@ import { finishCases } from "./store_cases/finish.ts";
 import { closingStoreCases } from "./store_cases/finish_closing.ts";
 import { disturbedCases } from "./store_cases/finish_disturbed.ts";
 import { heroCases } from "./store_cases/heroes.ts";
+import { hintCases } from "./store_cases/hints.ts";
 import { joinStoreCases } from "./store_cases/joins.ts";
 import { leaseCases } from "./store_cases/leases.ts";
 import { listCases } from "./store_cases/lists.ts";
@@ -72,6 +73,7 @@ export const storeCases: readonly StoreCase[] = [
   ...finishCases,
   ...closingStoreCases,
   ...disturbedCases,
+  ...hintCases,
   ...commandCases,
   ...resumeCases,
   ...skipAndPlaceCases,

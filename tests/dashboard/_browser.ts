@@ -202,7 +202,7 @@ export async function browserTests(
   }
 }
 
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 20_000;
 const GLANCE_MS = 30;
 
 /** Looks again and again until something holds, and says what it saw when it never does. */

@@ -29,7 +29,7 @@ onStores("pawl dashboard serves this machine until it is told to stop", [order],
   const page = await (await fetch(`${url}workflows/${run.id}`)).text();
   assert.match(page, /<title>order 1 · Test shop<\/title>/);
   assert.doesNotMatch(page, /DE00/);
-  assert.match(page, /without the application's definitions/);
+  assert.match(page, /runs without the application/);
   const form = { method: "POST", body: new URLSearchParams({ action: "cancel" }) };
   assert.equal(await statusOf(await fetch(`${url}workflows/${run.id}`, form)), 403);
   // An open stream does not keep it from ending.

@@ -184,6 +184,23 @@ Deno.test("why workflows are paused is looked up once, until they change", async
   assert.equal(looks, 2);
 });
 
+Deno.test("why a workflow is paused is also found when it was searched for", async () => {
+  await using world = await open();
+  // Workflow 1 is about hero 9, and hero 1 has the newer workflows 2 and 3.
+  await (await world.engine.start(review, { hero: "9" })).cancel();
+  await world.engine.start(order, { hero: "1", input: { fail: "card" } });
+  await world.engine.start(review, { hero: "1" });
+  await runDue(world);
+  const { workflows } = await world.json("/json/workflows?q=1");
+  assert.deepEqual(
+    workflows.map((one: { id: string; error: { class: string } | null }) => [
+      one.id,
+      one.error?.class ?? null,
+    ]),
+    [["1", null], ["3", null], ["2", "CardDeclined"]],
+  );
+});
+
 Deno.test("a query goes into an address and comes back", () => {
   const params = new URLSearchParams(
     "q=x&workflow=a&state=ready&state=paused&hero=U:1&step=s&error=E&fingerprint=abcdef012345" +

@@ -17,6 +17,8 @@ export const HAS_POSTGRES: boolean = await postgresServer() !== null;
 /** A pool for a test, which ends it. */
 export function testPool(url: string, config: pg.PoolConfig = {}): pg.Pool & AsyncDisposable {
   const pool = new pg.Pool({ connectionString: url, max: 4, ...config });
+  // It does not wait for its connections to end, and the database is dropped with those still open.
+  pool.on("error", () => {});
   return Object.assign(pool, { [Symbol.asyncDispose]: () => pool.end() });
 }
 
@@ -86,7 +88,7 @@ export async function caseDatabase(kind: "url" | "pool" | "uuid"): Promise<CaseD
 
   function open(): StoreDriver {
     if (kind === "pool") {
-      const pool = new pg.Pool({ connectionString: own.href, max: 4 });
+      const pool = testPool(own.href);
       pools.push(pool);
       return postgresStore(pool);
     }

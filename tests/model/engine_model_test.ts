@@ -108,7 +108,7 @@ for (const kind of STORE_KINDS.filter((one) => one.name !== "memory")) {
             for (const world of worlds) await world.close();
           }),
           {
-            numRuns: runs(kind.isServer ? 50 : 300),
+            numRuns: runs(kind.isServer ? 30 : 200),
             examples: FOUND.map((moves) => [[...moves]]),
           },
         );

@@ -54,7 +54,7 @@ for (const kind of STORE_KINDS.filter((one) => one.isServer)) {
               await inStep(store, operations);
             },
           ),
-          { numRuns: runs(40) },
+          { numRuns: runs(25) },
         );
       } finally {
         await drop();

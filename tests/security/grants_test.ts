@@ -73,7 +73,8 @@ async function work(engine: Engine): Promise<void> {
   failures = 1;
   await using worker = engine.work();
   const run = await engine.start(parcel, { input: { to: "Delft" } });
-  const second = await engine.start(parcel);
+  // Not due before all is done, so that no worker comes between the commands.
+  const second = await engine.start(parcel, { at: Date.now() + 3_600_000 });
   await second.pause();
   await second.resume();
   await second.pause();

@@ -13,7 +13,7 @@ import { type Dashboard, dashboard, toNodeListener } from "../../dashboard/mod.t
 import { InvalidInputError } from "../../errors.ts";
 import { coreOfEngine } from "../../run/engine.ts";
 import { toError } from "../../state/stored_error.ts";
-import { isGiven, textOf } from "../args.ts";
+import { isGiven, textOf, wordsOf } from "../args.ts";
 import { type Command, type Context, DONE, MODULE_OPTION } from "../command.ts";
 import { UsageError } from "../usage.ts";
 
@@ -48,7 +48,7 @@ const DEFAULT_PORT = 8123;
 
 async function run(context: Context): Promise<number> {
   const port = portOf(context);
-  const redact = (textOf(context, "redact") ?? "").split(",").filter((name) => name.trim() !== "");
+  const redact = wordsOf(context, "redact") ?? [];
   const title = textOf(context, "title");
   return await context.withEngine({ module: "welcome" }, async (engine) => {
     const { store, clock } = coreOfEngine(engine);

@@ -244,10 +244,12 @@ async function goTo(url, isNew) {
   }
   if (mine !== visit) return;
   const main = fresh.getElementById("main");
-  if (main === null) return location.assign(url);
+  const live = fresh.body.dataset.live;
+  // Pages that are changed in place all have a stream; others are loaded.
+  if (main === null || live === undefined) return location.assign(url);
   if (isNew) history.pushState({ pawl: true }, "", url);
   document.title = fresh.title;
-  document.body.dataset.live = fresh.body.dataset.live ?? "";
+  document.body.dataset.live = live;
   aheadMs = Number(fresh.body.dataset.now) - Date.now();
   showTimes(main);
   patchChildren(document.getElementById("main"), main);

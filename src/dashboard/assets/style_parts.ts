@@ -37,8 +37,7 @@ export const STYLE_PARTS: string = String.raw`
 .figure.t-bad .value { color: var(--bad); }
 #activity { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(420px, 100%), 1fr)); gap: 12px; }
 #activity .chart { margin: 0; }
-.chart figcaption { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 2px 16px;
-  margin-bottom: 6px; }
+.chart figcaption { display: grid; gap: 2px; margin-bottom: 8px; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 14px; font-size: 12.5px; color: var(--quiet); }
 .legend b { color: var(--text); font-weight: 600; }
 .key { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 5px; }
@@ -47,6 +46,7 @@ export const STYLE_PARTS: string = String.raw`
 .bars .catch:hover { fill: var(--text); fill-opacity: 6%; }
 .grid { stroke: var(--line); stroke-width: 1; shape-rendering: crispEdges; }
 .tick-x, .tick-y { font-size: 11px; fill: var(--quiet); }
+.tick-y { paint-order: stroke; stroke: var(--card); stroke-width: 3px; pointer-events: none; }
 .k-completed { fill: var(--k-completed); background: var(--k-completed); }
 .k-skipped { fill: var(--k-skipped); background: var(--k-skipped); }
 .k-canceled { fill: var(--k-canceled); background: var(--k-canceled); }

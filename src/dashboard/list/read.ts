@@ -53,10 +53,7 @@ export async function readList(desk: Desk, query: ListQuery, fresh: boolean): Pr
     rows,
     next: found.length > PAGE ? rows.at(-1)?.id ?? null : null,
     total: totalOf(query, standing.definitions),
-    // What was searched for is in no order that a page of failures could follow.
-    reasons: query.search === null || rows.length > 1
-      ? await desk.reasons.of(rows, { names, after: query.after })
-      : new Map(),
+    reasons: await desk.reasons.of(rows, { names, after: query.after }),
     names: standing.definitions.map((one) => one.name),
   };
 }

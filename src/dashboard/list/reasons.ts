@@ -40,7 +40,9 @@ export function createReasons(store: StoreDriver): Reasons {
   }
 
   return {
-    async of(rows, { names, after }) {
+    async of(given, { names, after }) {
+      // What was searched for comes in an order of its own.
+      const rows = given.toSorted((a, b) => isNewer(a.id, b.id) ? -1 : 1);
       const paused = rows.filter((row) => row.state === "paused");
       const isKnown = (row: WorkflowRow): boolean =>
         known.get(row.id)?.atMs === row.updatedAt.getTime();

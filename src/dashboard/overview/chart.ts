@@ -88,16 +88,17 @@ function drawing({ buckets, until }: Span, labelEveryMs: number): Html {
         data-time="clock" data-at="${iso}">${iso.slice(11, 16)}</text>
     `;
   });
-  return html`${[0, 0.5, 1].map((share) => level(share, top))}${bars}${labels}`;
-}
-
-/** A line across the chart, with its number where that is a whole one. */
-function level(share: number, top: number): Html {
-  const y = FLOOR - share * (FLOOR - CEILING);
-  const number = top * share;
-  const text = share > 0 && Number.isInteger(number) &&
-    html`<text class="tick-y" x="0" y="${y + 11}">${count(number)}</text>`;
-  return html`<line class="grid" x1="0" x2="100%" y1="${y}" y2="${y}" />${text}`;
+  const levels = [0, 0.5, 1].map((share) => ({
+    y: FLOOR - share * (FLOOR - CEILING),
+    number: top * share,
+  }));
+  const lines = levels.map(({ y }) =>
+    html`<line class="grid" x1="0" x2="100%" y1="${y}" y2="${y}" />`
+  );
+  // Numbers stand over the bars, and only where they are whole ones.
+  const numbers = levels.filter(({ number }) => number > 0 && Number.isInteger(number))
+    .map(({ y, number }) => html`<text class="tick-y" x="0" y="${y + 11}">${count(number)}</text>`);
+  return html`${lines}${bars}${numbers}${labels}`;
 }
 
 interface Place {

@@ -73,7 +73,7 @@ export interface OverviewReadings {
 const MINUTE_MS = 60_000;
 const QUARTER_MS = 15 * MINUTE_MS;
 /** Stacks are large: more failures than this are looked at by the command line. */
-const MAX_FAILURES = 1_000;
+const MAX_FAILURES = 500;
 /** Later than any wait that is written by people, and a time that every database can hold. */
 const FAR_MS = 100 * 365 * 86_400_000;
 
@@ -95,7 +95,7 @@ export function createOverviewReadings(engine: Engine, refreshMs: number): Overv
     }, every(refreshMs * 15)),
     failures: createReading(
       () => failureGroups(engine, { limit: MAX_FAILURES }),
-      every(refreshMs * 3),
+      every(refreshMs * 5),
     ),
     findings: createReading(() => readFindings(engine), every(refreshMs * 15)),
   };

@@ -139,7 +139,8 @@ function actions(
   if (settings.actions) return nothing;
   return html`
     <p class="quiet read-only">
-      This dashboard only looks. To act, make it with <code>actions: true</code>.
+      This dashboard only looks. To act, make it with <code>actions: true</code>, or start it with
+      <code>--actions</code>.
     </p>
   `;
 }
