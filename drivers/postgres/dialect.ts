@@ -9,7 +9,7 @@
  */
 
 import { type Plan, rowsOf } from "../sql/client.ts";
-import type { Dialect, KeyType, Tables } from "../sql/dialect.ts";
+import type { BestParts, Dialect, KeyType, Tables } from "../sql/dialect.ts";
 import { numbered, type Types } from "./batch.ts";
 import { checkpoint } from "./checkpoint.ts";
 import { DRIVER } from "./errors.ts";
@@ -54,6 +54,7 @@ function dialectFor(keyType: KeyType, options: DialectOptions): Dialect {
     insertStarts: (tables, columns) => insertStarts(tables, columns, types),
     update: (table, columns) => updateAll(table, columns, types),
     checkpoint: (tables) => checkpoint(tables, types),
+    best,
     versions: versions(types),
     ...(options.notify ? { announce } : {}),
 
@@ -71,6 +72,21 @@ function dialectFor(keyType: KeyType, options: DialectOptions): Dialect {
     variables: keyVariables,
     instant: (time) => `'${time.toISOString()}'`,
   };
+}
+
+/** A lane is joined to its rows one by one, in the order of the index, until there are enough. */
+function best({ lanes, columns, from }: BestParts): string {
+  return `WITH lanes AS MATERIALIZED (${lanes}), due AS MATERIALIZED (` +
+    `SELECT l.*, b.bound FROM lanes l CROSS JOIN LATERAL (SELECT CASE l.state ` +
+    `WHEN 'in_progress' THEN ?::timestamptz ELSE ?::timestamptz END AS bound, ` +
+    `?::text[] AS queues) b WHERE l.wake_at <= b.bound ` +
+    `AND (b.queues IS NULL OR l.queue = ANY(b.queues))) ` +
+    `SELECT p.*, (SELECT max(o.priority) FROM due o) > d.priority AS more ` +
+    `FROM due d LEFT JOIN LATERAL (SELECT ${columns} FROM ${from} WHERE e.state = d.state ` +
+    `AND e.queue = d.queue AND e.priority = d.priority AND e.wake_at <= d.bound ` +
+    `AND (e.state = 'in_progress' OR w.state = 'ready') ORDER BY e.wake_at LIMIT ? ` +
+    `FOR NO KEY UPDATE SKIP LOCKED) p ON true ` +
+    `WHERE d.priority = (SELECT min(o.priority) FROM due o)`;
 }
 
 function typesOf(keyType: KeyType): Types {

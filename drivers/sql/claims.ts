@@ -137,20 +137,49 @@ export function* claimDue(sql: Sql, options: ClaimDueOptions): Plan<Claimed[]> {
   const states: readonly LiveState[] = options.state === undefined
     ? ["scheduled", "in_progress"]
     : [options.state];
-  const lanes = (yield* sql.lock.lanes(states))
-    .map((lane) => ({ ...lane, before: boundOf(lane, options) }))
-    .filter((lane) => lane.wakeAt.getTime() <= lane.before.getTime())
-    .filter((lane) => options.queues === undefined || options.queues.includes(lane.queue));
+  let found = yield* best(sql, states, options); // 1
+  let lanes: readonly BoundLane[] | null = null;
   for (let wanted = options.limit;; wanted *= 2) {
-    const found = yield* oldest(sql, lanes, wanted); // 1
+    if (found === null) {
+      lanes ??= yield* boundLanes(sql, states, options);
+      found = yield* oldest(sql, lanes, wanted);
+    }
     const judged = yield* judge(sql, found, { ...options, takeOver: true });
     const grants = judged.filter((one) => one?.kind === "grant");
     // Who looks ahead of time finds rows that still wait; those behind them must not starve.
-    if (grants.length < options.limit && found.length === wanted) continue;
+    if (grants.length < options.limit && found.length === wanted) {
+      found = null;
+      continue;
+    }
     const taken = grants.slice(0, options.limit);
     yield* writeClaims(sql, found, taken);
     return taken.map((one) => one.claimed);
   }
+}
+
+/** What is due at the best priority, where one statement tells and that is enough; else null. */
+function* best(
+  sql: Sql,
+  states: readonly LiveState[],
+  options: ClaimDueOptions,
+): Plan<Pair[] | null> {
+  const [scheduled, inProgress] = [boundOf("scheduled", options), boundOf("in_progress", options)];
+  const which = { scheduled, inProgress, queues: options.queues };
+  const answer = yield* sql.lock.best(states, which, options.limit);
+  if (answer === null || (answer.more && answer.pairs.length < options.limit)) return null;
+  return answer.pairs.sort(byWakeAt).slice(0, options.limit);
+}
+
+/** The lanes in which something is due. */
+function* boundLanes(
+  sql: Sql,
+  states: readonly LiveState[],
+  options: ClaimDueOptions,
+): Plan<BoundLane[]> {
+  return (yield* sql.lock.lanes(states))
+    .map((lane) => ({ ...lane, before: boundOf(lane.state, options) }))
+    .filter((lane) => lane.wakeAt.getTime() <= lane.before.getTime())
+    .filter((lane) => options.queues === undefined || options.queues.includes(lane.queue));
 }
 
 /**
@@ -171,7 +200,7 @@ function* oldest(sql: Sql, lanes: readonly BoundLane[], limit: number): Plan<Pai
 }
 
 /** Until when a lane is looked at: only a lease that has ended can be taken over. */
-function boundOf({ state }: Lane, { now, before = now }: ClaimDueOptions): Date {
+function boundOf(state: LiveState, { now, before = now }: ClaimDueOptions): Date {
   return state === "in_progress" && before.getTime() > now.getTime() ? now : before;
 }
 

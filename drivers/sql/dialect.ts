@@ -111,6 +111,16 @@ export interface CheckpointValues {
   readonly progress: readonly [] | readonly [number, number | null, string | null];
 }
 
+/** What the text of `Dialect.best` is made of. */
+export interface BestParts {
+  /** A SELECT of all lanes: `state`, `queue`, `priority` and the first `wake_at`. */
+  readonly lanes: string;
+  /** The columns of a pair. */
+  readonly columns: string;
+  /** What stands in FROM for executions `e` with their workflows `w`. */
+  readonly from: string;
+}
+
 /** What a database offers whose rows tell by which transaction they were written. */
 export interface Versions {
   /** The number of the current transaction. */
@@ -206,6 +216,13 @@ export interface Dialect {
    * absent: the portable text.
    */
   lanes?(tables: Tables): (states: readonly string[]) => Plan<readonly SqlRow[]>;
+
+  /**
+   * The text that finds what `Locks.best` answers in one statement, with the bounds of executions in
+   * progress and of scheduled ones, the queues (or null) and the limit as its parameters, and a truth
+   * value `more`; absent where that takes several statements.
+   */
+  best?(parts: BestParts): string;
 
   /** Whether a table of ours exists: a row, or none; its name comes as `Tables` has it. */
   tableExists(table: string): Statement;

@@ -10,7 +10,15 @@
 
 import type { ExecutionRow, WorkflowRow } from "../../src/state/records.ts";
 import type { SignalRow } from "../../src/state/signal.ts";
-import { eachOf, type Plan, rowsOf, type SqlRow, type SqlScalar, together } from "./client.ts";
+import {
+  eachOf,
+  nothing,
+  type Plan,
+  rowsOf,
+  type SqlRow,
+  type SqlScalar,
+  together,
+} from "./client.ts";
 import { type Column, type Dialect, liveJoin } from "./dialect.ts";
 import {
   columnList,
@@ -80,13 +88,27 @@ export interface Locks {
     lanes: readonly (Pick<Lane, "state" | "queue" | "priority"> & { readonly before: Date })[],
     limit: number,
   ): Plan<Pair[][]>;
+  /**
+   * Locks what is due in the lanes of the best priority, oldest first, at most `limit` of each lane;
+   * `more`: there is something due in others. Null where that takes several statements.
+   */
+  best(
+    states: readonly LiveState[],
+    which: {
+      readonly scheduled: Date;
+      readonly inProgress: Date;
+      readonly queues: readonly string[] | undefined;
+    },
+    limit: number,
+  ): Plan<{ readonly pairs: Pair[]; readonly more: boolean } | null>;
   /** Locks workflows of a name that ended before an instant, the longest ended first. */
   ended(name: string, before: Date, limit: number): Plan<SqlScalar[]>;
 }
 
 /** Makes the statements that lock. */
 export function locks(ground: Ground): Locks {
-  return { ...rowLocks(ground), ...signalReads(ground), ...dueLocks(ground) };
+  const best = bestLock(ground);
+  return { ...rowLocks(ground), ...signalReads(ground), ...dueLocks(ground), best };
 }
 
 function rowLocks(ground: Ground): Pick<Locks, "workflow" | "last" | "pairs" | "held"> {
@@ -252,6 +274,33 @@ function dueLocks(ground: Ground): Pick<Locks, "lanes" | "due" | "ended"> {
       const rows = yield* rowsOf({ text: ended(limit.text), params });
       return rows.map((row) => codec.idIn(codec.idOut(row.id)));
     },
+  };
+}
+
+function bestLock(ground: Ground): Locks["best"] {
+  const { dialect, tables, codec } = ground;
+  const { best } = dialect;
+  if (best === undefined) return () => nothing(null);
+  const executionOf = executionReader(codec);
+  const workflowOf = workflowReader(codec, WORKFLOW_PREFIX);
+  const text = template(dialect, (...states) =>
+    best({
+      lanes: laneText({}, tables.executions, states),
+      columns: pairColumns(dialect),
+      from: liveJoin(dialect, tables, "live"),
+    }));
+  return function* (states, { scheduled, inProgress, queues }, limit) {
+    const bounds = [codec.timeIn(inProgress), codec.timeIn(scheduled)];
+    const params = [...bounds, queues ?? null, limit];
+    const rows = yield* rowsOf({ text: text(...states), params });
+    return {
+      // A lane whose rows are all held by others answers none of them.
+      pairs: rows.filter((row) => row.id !== null).map((row) => ({
+        workflow: workflowOf(row),
+        execution: executionOf(row),
+      })),
+      more: rows.some((row) => codec.booleanOut(row.more)),
+    };
   };
 }
 
