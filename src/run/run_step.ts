@@ -14,7 +14,12 @@
 
 import type { ConditionContext, SignalEvent, StepContext } from "../define/context.ts";
 import type { HeroDefinition, Hooks } from "../define/definition.ts";
-import { StepConfigurationError, StepInterruptedError, StepTimeoutError } from "../errors.ts";
+import {
+  StepConfigurationError,
+  StepInterruptedError,
+  StepTimeoutError,
+  StoredValueError,
+} from "../errors.ts";
 import type { ErrorPhase, FlowRequest } from "../state/decide.ts";
 import { toError } from "../state/stored_error.ts";
 import { elapsedMs } from "./core.ts";
@@ -138,7 +143,10 @@ async function evaluate(scope: StepScope): Promise<Prepared> {
       event: step.waitFor === null ? null : eventOf(scope.core, execution),
     };
   } catch (thrown) {
-    return { kind: "error", phase, error: toError(thrown), facts, mustPause };
+    const error = toError(thrown);
+    // An input that cannot be read is no better at the next attempt, nor at the next step.
+    const unreadable = error instanceof StoredValueError;
+    return { kind: "error", phase, error, facts, mustPause: mustPause || unreadable };
   }
 }
 

@@ -171,6 +171,32 @@ Deno.test("an engine without the keys says that a value is encrypted", async () 
   });
 });
 
+behaviour("a lost key pauses a workflow, whatever its policies say", async (world) => {
+  for (const onException of ["skip", "cancel", "reattempt"] as const) {
+    let ran = 0;
+    const letters = workflow({
+      name: "letters",
+      steps: [{ name: "send", onException, run: () => void ran++ }],
+    });
+    const store = world.store();
+    const sealing = await world.engine({ store, workflows: [letters], codec: codecOf() });
+    const { id } = await sealing.engine.start(letters, { input: { to: "Ann" } });
+    const codec = codecOf({ keys: { "2027": NEW }, current: "2027" });
+    const { engine } = await world.engine({ store, workflows: [letters], codec });
+    const run = await engine.find(id);
+    assert.ok(run);
+    const thrown = await deliver(engine, run);
+    assert.ok(thrown instanceof StoredValueError);
+    assert.deepEqual([run.state, ran], ["paused", 0], onException);
+    assert.match((await executionAt(run, -1)).errorMessage ?? "", /"2026-01"/);
+    await run.resume();
+    const again = await sealing.engine.find(id);
+    assert.ok(again);
+    assert.equal(await deliver(sealing.engine, again), null);
+    assert.deepEqual([again.state, ran], ["finished", 1]);
+  }
+});
+
 /** A step that walks, waits for a signal and fails once on the way. */
 function correspondence(seen: unknown[]): ReturnType<typeof workflow> {
   return workflow({
