@@ -115,8 +115,14 @@ const ADVICE: Readonly<Record<string, string>> = {
   "57P03": "the server is starting up or shutting down; try again",
 };
 
-/** Nobody gave the connection back in time. */
-const POOL_TIMEOUT = "timeout exceeded when trying to connect";
+/** What the pool says without a code. */
+const POOL_ADVICE: Readonly<Record<string, string>> = {
+  "timeout exceeded when trying to connect":
+    "all connections of the pool were in use for too long; give it more, " +
+    "and inside a transaction pass { tx }",
+  "Cannot use a pool after calling end on the pool":
+    "the application has ended its pool; end it after the store is closed",
+};
 
 /** The error for callers: what the server or the client said, explained; all others as they are. */
 export function explained(error: unknown, action: string, place: string): unknown {
@@ -151,11 +157,7 @@ export function explained(error: unknown, action: string, place: string): unknow
 }
 
 function adviceOn(error: Error, code: string): string | undefined {
-  if (error.message === POOL_TIMEOUT) {
-    return "all connections of the pool were in use for too long; give it more, " +
-      "and inside a transaction pass { tx }";
-  }
-  const known = ADVICE[code];
+  const known = POOL_ADVICE[error.message] ?? ADVICE[code];
   if (known !== undefined) return known;
   if (isForgotten(error)) {
     return "a connection pooler mixes up prepared statements; pass { preparedStatements: false }";

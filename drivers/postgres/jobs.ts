@@ -108,7 +108,7 @@ function statements(
     yield* together([
       rowsOf({ text: texts.add, params }),
       rowsOf({ text: "SELECT pg_notify($1, $2)", params: [channel, first] }),
-    ]);
+    ], { last: true });
   }
 
   function* take({ now, until, limit, queues }: Taking): Plan<TakenJob[]> {

@@ -117,6 +117,8 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
       assert.equal(response?.status(), 403, address);
       assert.doesNotMatch(await page.content(), /confidential/);
     }
+    // The browser complains of each refusal, some time later: a closed page has said all it will.
+    await page.close();
     complaints.length = 0;
     await using operator = await openPage(browser, {
       extraHTTPHeaders: { authorization: "Bearer right" },
