@@ -12,7 +12,7 @@ import type { Migration } from "../sql/migrate.ts";
 export const MIGRATIONS: readonly Migration[] = [
   {
     name: "0001_pawl",
-    checksum: "d5e09292a66f5095a640fe041321b4af3c0f87bf16afe775a8192bc2418c9af2",
+    checksum: "279b75e105f649782158a4af49b199c8d8faa7298b064c5bee5b6b266bbfb6d9",
     breaking: false,
     sql: `-- The tables of Pawl on PostgreSQL 12 and newer. A statement ends with a semicolon at the end of a
 -- line.
@@ -62,7 +62,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS {{prefix}}workflows_ongoing
 
 -- Lists, newest first: by hero, by name and state (which also counts), by state.
 CREATE INDEX IF NOT EXISTS {{prefix}}workflows_hero
-  ON {{schema}}{{prefix}}workflows (hero_id, hero_type, id);
+  ON {{schema}}{{prefix}}workflows (hero_id, hero_type, id)
+  WHERE hero_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS {{prefix}}workflows_name
   ON {{schema}}{{prefix}}workflows (name, state, id);
 CREATE INDEX IF NOT EXISTS {{prefix}}workflows_state

@@ -46,7 +46,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS {{prefix}}workflows_ongoing
 
 -- Lists, newest first: by hero, by name and state (which also counts), by state.
 CREATE INDEX IF NOT EXISTS {{prefix}}workflows_hero
-  ON {{schema}}{{prefix}}workflows (hero_id, hero_type, id);
+  ON {{schema}}{{prefix}}workflows (hero_id, hero_type, id)
+  WHERE hero_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS {{prefix}}workflows_name
   ON {{schema}}{{prefix}}workflows (name, state, id);
 CREATE INDEX IF NOT EXISTS {{prefix}}workflows_state

@@ -106,7 +106,7 @@ pawl_workflows
   updated_at timestamp with time zone NOT NULL
   CHECK ((state = ANY (ARRAY['ready'::text, 'performing'::text, 'paused'::text, 'finished'::text, 'canceled'::text])))
   CREATE INDEX pawl_workflows_ended ON public.pawl_workflows USING btree (name, transitioned_at) WHERE (state = ANY (ARRAY['finished'::text, 'canceled'::text]))
-  CREATE INDEX pawl_workflows_hero ON public.pawl_workflows USING btree (hero_id, hero_type, id)
+  CREATE INDEX pawl_workflows_hero ON public.pawl_workflows USING btree (hero_id, hero_type, id) WHERE (hero_id IS NOT NULL)
   CREATE INDEX pawl_workflows_name ON public.pawl_workflows USING btree (name, state, id)
   CREATE INDEX pawl_workflows_state ON public.pawl_workflows USING btree (state, id)
   CREATE UNIQUE INDEX pawl_workflows_ongoing ON public.pawl_workflows USING btree (name, hero_type, hero_id) WHERE ((state <> ALL (ARRAY['finished'::text, 'canceled'::text])) AND (NOT allow_multiple) AND (hero_id IS NOT NULL))
