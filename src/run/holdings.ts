@@ -23,6 +23,8 @@ export interface Held {
   readonly signal: AbortSignal;
   /** Why the body was asked to stop, or null. */
   readonly stopReason: Error | null;
+  /** Whether its lease has ended unrenewed, as it has for a process that stood still for a while. */
+  readonly overdue: boolean;
   /** Asks the body to stop. */
   stop(reason: Error): void;
   /** Whether the lease was renewed a moment ago, so that a checkpoint need not renew it. */
@@ -203,6 +205,9 @@ export function createHoldings(options: HoldingsOptions): Holdings {
     },
     get stopReason() {
       return this.reason;
+    },
+    get overdue() {
+      return clock.now() - this.renewedAt >= leaseMs;
     },
     stop(reason) {
       if (this.reason !== null) return;

@@ -99,6 +99,9 @@ export async function prepareAndRun(scope: StepScope): Promise<Ran> {
 
 /** Runs the body of a step in its hooks; `tx` is the open transaction of one that asked for it. */
 export async function runStep(scope: StepScope, ready: Ready, tx?: unknown): Promise<Ran> {
+  // A process that stood still between its claim and here must not begin: somebody else may have
+  // run the step to its end meanwhile.
+  if (scope.held.overdue) return { kind: "lost" };
   const startedAt = scope.core.clock.now();
   const ran = await runBody(scope, ready, tx);
   emitStep(scope, ran, elapsedMs(scope.core, startedAt));

@@ -16,7 +16,12 @@ import {
   workflow,
   type WorkflowDefinition,
 } from "../../mod.ts";
-import { assertWorkflowState, createFakeClock, type FakeClock } from "../../src/testing/mod.ts";
+import {
+  assertWorkflowState,
+  createFakeClock,
+  type FakeClock,
+  speedrunWorkflow,
+} from "../../src/testing/mod.ts";
 import { behaviour } from "../_engines.ts";
 import { recordingLogger, storeWith } from "./_doubles.ts";
 import { createGate, type Gate, untilAborted } from "./_gate.ts";
@@ -380,5 +385,30 @@ behaviour(
     await assertWorkflowState(run, "finished");
     gate.open();
     await worker.stop();
+  },
+);
+
+behaviour(
+  "HSK-22 EXE-18 a process that stood still past its lease before the body does not begin it",
+  async (world) => {
+    let bodies = 0;
+    let standStill = true;
+    const order = workflow({
+      name: "order",
+      cancelIf: () => {
+        if (standStill) t.clock.travelTo(t.clock.now() + 30_000);
+        standStill = false;
+        return false;
+      },
+      steps: [{ name: "charge", run: () => void bodies++ }],
+    });
+    const t = await world.engine({ workflows: [order] });
+    const run = await t.engine.start(order);
+    await t.engine.handle((await run.currentExecution())?.id ?? "");
+    assert.equal(bodies, 0);
+    await t.engine.housekeep();
+    await speedrunWorkflow(run);
+    assert.equal(bodies, 1);
+    assert.deepEqual((await run.history()).map((one) => one.outcome), ["recovered", "success"]);
   },
 );
