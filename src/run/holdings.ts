@@ -42,6 +42,8 @@ export interface NewHolding {
   readonly executionId: string;
   readonly token: string;
   readonly workflowId: string;
+  /** Until when the claim was granted: this process may have stood still since. */
+  readonly leaseUntil: Date | null;
   /** The worker it belongs to, if it belongs to one. */
   readonly owner: object | null;
   /**
@@ -237,7 +239,9 @@ export function createHoldings(options: HoldingsOptions): Holdings {
   };
 
   function hold(claim: NewHolding): Held {
-    const now = clock.now();
+    const grantedAt = claim.leaseUntil === null
+      ? clock.now()
+      : claim.leaseUntil.getTime() - leaseMs;
     const entry = {
       __proto__: methods,
       executionId: claim.executionId,
@@ -245,8 +249,8 @@ export function createHoldings(options: HoldingsOptions): Holdings {
       workflowId: claim.workflowId,
       owner: claim.owner,
       transaction: claim.transaction,
-      renewedAt: now,
-      lookAt: now + heartbeatMs,
+      renewedAt: grantedAt,
+      lookAt: grantedAt + heartbeatMs,
       unanswered: null,
       lost: false,
       abandoned: false,

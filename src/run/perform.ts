@@ -59,6 +59,7 @@ export async function perform(
     token: execution.token as string,
     owner: options.owner ?? null,
     transaction: step?.transaction === true,
+    leaseUntil: execution.leaseUntil,
   });
   try {
     const scope: StepScope = {
