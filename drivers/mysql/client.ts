@@ -12,6 +12,7 @@
 import type { Connection as MysqlConnection, Pool } from "mysql2/promise";
 import { StoreError } from "../../src/errors.ts";
 import type { Plan, Reply, Request, SqlClient, WriteScope } from "../sql/client.ts";
+import { StaleError } from "../sql/recall.ts";
 import type { Connection } from "./connection.ts";
 import {
   DRIVER,
@@ -93,6 +94,7 @@ async function patiently<T>(
     try {
       return await work();
     } catch (error) {
+      if (error instanceof StaleError) continue;
       if (isLockTimeout(error)) timeouts++;
       const again = isConflict(error) || isLost(error) || isLockTimeout(error) ||
         (repeatable && error instanceof InDoubtError);

@@ -18,7 +18,7 @@ import {
 import { checkpoints } from "./checkpoints.ts";
 import { DRIVER } from "./errors.ts";
 import { lanes } from "./lanes.ts";
-import { insertFreeRows, insertRows, updateRows } from "./writes.ts";
+import { insertFreeRows, insertRows, updateRows, updateRowsIf } from "./writes.ts";
 
 const INTEGER_ID = /^[1-9]\d{0,18}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -54,6 +54,7 @@ export const mysqlDialect: Dialect = {
   insert: insertRows,
   insertUnlessTaken: insertFreeRows,
   update: updateRows,
+  updateIf: updateRowsIf,
   checkpoint: checkpoints,
 
   // Small tables are read from end to end without the hints, and rows of others would be waited for.

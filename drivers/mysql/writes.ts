@@ -154,8 +154,38 @@ export function updateRows(table: string, columns: readonly Column[]): Update {
   };
 }
 
-function updateText(table: string, columns: readonly Column[], rows: ValueRows): Request {
-  const ids = rows.map((row) => row.at(-1) as SqlScalar);
+/**
+ * Makes a writer that sets columns of rows by id where the guard holds what it must, and answers how
+ * many it wrote. The last two values of each row are its id and what the guard must hold.
+ */
+export function updateRowsIf(
+  table: string,
+  columns: readonly Column[],
+  guard: Column,
+): (rows: ValueRows) => Plan<number> {
+  const idAt = columns.length;
+  return function* (rows): Plan<number> {
+    refuseLong(columns, rows);
+    const requests: Request[] = [];
+    for (const [held, same] of Map.groupBy(rows, (row) => row[idAt + 1] as SqlScalar)) {
+      for (const chunk of chunksOf(same)) {
+        requests.push(updateText(table, columns, chunk, { guard, held }));
+      }
+    }
+    const [first, ...also] = requests;
+    if (first === undefined) return 0;
+    const replies = yield also.length === 0 ? first : { ...first, also };
+    return replies.reduce((sum, { changes }) => sum + changes, 0);
+  };
+}
+
+function updateText(
+  table: string,
+  columns: readonly Column[],
+  rows: ValueRows,
+  only?: { readonly guard: Column; readonly held: SqlScalar },
+): Request {
+  const ids = rows.map((row) => row[columns.length] as SqlScalar);
   const params: SqlValue[] = [];
   const set = columns.map(({ name }, at) => {
     const first = rows[0]?.[at] ?? null;
@@ -169,10 +199,11 @@ function updateText(table: string, columns: readonly Column[], rows: ValueRows):
     return `${name} = CASE id${" WHEN ? THEN ?".repeat(rows.length)} END`;
   });
   // Without the hint a small table is read from end to end, and rows of others are waited for.
-  return {
-    text: `UPDATE ${table} FORCE INDEX (PRIMARY) SET ${set.join(", ")} WHERE id IN (${marks(ids)})`,
-    runs: [[...params, ...ids]],
-  };
+  const text = `UPDATE ${table} FORCE INDEX (PRIMARY) SET ${set.join(", ")} ` +
+    `WHERE id IN (${marks(ids)})`;
+  return only === undefined
+    ? { text, runs: [[...params, ...ids]] }
+    : { text: `${text} AND ${only.guard.name} = ?`, runs: [[...params, ...ids, only.held]] };
 }
 
 /** Statements that need no answer of each other, in their order. */

@@ -188,6 +188,16 @@ export interface Dialect {
   checkpoint(
     tables: Tables,
   ): (batch: readonly CheckpointValues[]) => Plan<(WorkflowState | null)[]>;
+  /**
+   * Writes columns of rows by id where another column, `guard`, still holds a value; the last two
+   * values of each row are its id and that value. Answers how many rows were written. Absent where
+   * `versions` tell more.
+   */
+  updateIf?(
+    table: string,
+    columns: readonly Column[],
+    guard: Column,
+  ): (rows: ValueRows) => Plan<number>;
   /** Rows that tell by which transaction they were written; absent where they do not. */
   readonly versions?: Versions;
   /**
@@ -260,19 +270,6 @@ export function insertHead(table: string, columns: readonly Column[]): string {
   const names = columns.map((column) => column.name).join(", ");
   const marks = columns.map(() => "?").join(", ");
   return `INSERT INTO ${table} (${names}) VALUES (${marks})`;
-}
-
-/** An `update` that runs one text per row: right where a statement is not a round trip. */
-export function updateEach(
-  dialect: Pick<Dialect, "text">,
-  table: string,
-  columns: readonly Column[],
-): Update {
-  const set = columns.map((column) => `${column.name} = ?`).join(", ");
-  const text = dialect.text(`UPDATE ${table} SET ${set} WHERE id = ?`);
-  return function* (rows) {
-    yield* eachOf(text, rows);
-  };
 }
 
 /**

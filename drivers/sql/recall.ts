@@ -1,25 +1,30 @@
 /**
- * Recall: a store remembers the rows that it handed out under a claim, with the number of the
- * transaction that wrote them. As long as a row still has that number, it is as it is remembered,
- * and a finish can be settled without reading: the very write finds out whether that is so.
+ * Recall: a finish is settled on the rows as they were seen last, without reading them again; the
+ * very write finds out whether they are still so.
+ *
+ * - Where rows tell by which transaction they were written (`Dialect.versions`), the store remembers
+ *   what it handed out under a claim with that number: a row that still has it is as it was.
+ * - Elsewhere (`Dialect.updateIf`) the finish brings along what the engine was told with its claim
+ *   (`seen`). An execution with the same token and a workflow that still performs are as they were:
+ *   whoever changes anything else about them takes the claim away, or stops the workflow, first.
  *
  * Where it is not so (somebody paused the workflow, or took the claim over) the write fails as a
- * whole, and the finish is run again the long way, with locks and reads. What was remembered is
- * used once, so that it cannot fail twice.
+ * whole, and the finish is run again the long way, with locks and reads. Nothing is trusted twice.
  *
  * @module
  */
 
 import type { Finished } from "../../src/state/finish.ts";
 import type { ExecutionRow, WorkflowRow } from "../../src/state/records.ts";
-import type { Plan, SqlScalar } from "./client.ts";
-import type { Dialect, Tables, ValueCodec } from "./dialect.ts";
+import { nothing, type Plan, type SqlScalar, together } from "./client.ts";
+import type { Column, Dialect, ValueRows } from "./dialect.ts";
 import type { Pair } from "./locks.ts";
-import { EXECUTION_FIELDS, type Field, pick, valuesOf, WORKFLOW_FIELDS } from "./rows.ts";
+import { EXECUTION_FIELDS, type Field, ID, pick, valuesOf, WORKFLOW_FIELDS } from "./rows.ts";
+import { ADVANCED, changesState, CLOSED, type Ground, type Move, MOVED } from "./statements.ts";
 
-/** An execution with its workflow, and the number of the transaction that wrote both. */
+/** An execution with its workflow, and what tells whether both are still so. */
 export interface Recalled extends Pair {
-  /** The transaction's number. */
+  /** The number of the transaction that wrote both, or the token of the claim. */
   readonly version: string;
 }
 
@@ -27,43 +32,57 @@ export interface Recalled extends Pair {
 export interface Unchanged<Row> {
   /** The row as it is to be. */
   readonly row: Row;
-  /** The number of the transaction that wrote it as it is. */
+  /** What tells that it is as it was. */
   readonly version: string;
 }
 
-/** What a store remembers. */
+/** Thrown where rows are not as they were seen: the client runs the plan again, the long way. */
+export class StaleError extends Error {}
+
+/** What is known of rows without reading them. */
 export interface Recall {
-  /** The rows that these finishes are about, when all are remembered; they are forgotten thereby. */
+  /** Whether a write has to be looked back at before the next, because it does not fail by itself. */
+  readonly looksBack: boolean;
+  /** The rows of these finishes, in their order, when all are known; that is so once for a batch. */
   take(batch: readonly Finished[]): Recalled[] | null;
   /** Remembers rows. */
   learn(pairs: readonly Pair[], version: string): void;
   /** Forgets executions that are being written in other ways. */
   forget(executionIds: Iterable<string>): void;
-  /** The number of the transaction. */
-  version(): Plan<string>;
-  /** Writes what an end changes of executions; fails when one is not as remembered. */
-  close(rows: readonly Unchanged<ExecutionRow>[]): Plan<string>;
-  /** Writes what a move changes of workflows; fails when one is not as remembered. */
-  move(rows: readonly Unchanged<WorkflowRow>[]): Plan<string>;
+  /** The number of the transaction; null where there is none. */
+  version(): Plan<string | null>;
+  /** Writes what an end changes of executions; fails when one is not as it was. */
+  close(rows: readonly Unchanged<ExecutionRow>[]): Plan<string | null>;
+  /** Writes what a move changes of workflows; fails when one is not as it was. */
+  move(moves: readonly (Move & { readonly version: string })[]): Plan<string | null>;
+}
+
+/** Makes the recall of a store; null where a database offers nothing to tell by. */
+export function recallOf(ground: Ground): Recall | null {
+  const { dialect } = ground;
+  if (dialect.versions !== undefined) return remembering(ground, dialect.versions);
+  return dialect.updateIf === undefined ? null : seeing(ground, dialect.updateIf);
+}
+
+/** Whether the signal is there that the next step waits for must be looked up under lock. */
+function needsLook({ next }: Finished): boolean {
+  return next !== null && next.waitingFor !== null;
 }
 
 /** More than any worker holds at a time; whoever is beyond is read again. */
 const MAX_REMEMBERED = 5_000;
 
-/** Makes the memory of a store; null where rows do not tell their version. */
-export function recallOf(
-  { dialect, tables, codec }: { dialect: Dialect; tables: Tables; codec: ValueCodec },
-  columns: { readonly closed: readonly string[]; readonly moved: readonly string[] },
-): Recall | null {
-  const { versions } = dialect;
-  if (versions === undefined) return null;
+function remembering(
+  { tables, codec }: Ground,
+  versions: NonNullable<Dialect["versions"]>,
+): Recall {
   const remembered = new Map<string, Recalled>();
 
   function writer<Row extends { readonly id: string }>(
     table: string,
     fields: readonly Field<Row>[],
   ): (rows: readonly Unchanged<Row>[]) => Plan<string> {
-    const update = versions?.update(table, fields);
+    const update = versions.update(table, fields);
     return function* (rows) {
       // In the order in which everybody locks.
       const sorted = [...rows].sort((a, b) => byId(a.row.id, b.row.id));
@@ -72,19 +91,21 @@ export function recallOf(
         codec.idIn(row.id),
         version,
       ]);
-      return yield* update?.(values) as Plan<string>;
+      return yield* update(values);
     };
   }
 
+  const move = writer(tables.workflows, pick(WORKFLOW_FIELDS, MOVED));
+
   return {
+    looksBack: false,
     take(batch) {
       const found: Recalled[] = [];
-      for (const { executionId, token, next } of batch) {
-        const one = remembered.get(executionId);
-        remembered.delete(executionId);
-        // Whether the signal is there that the next step waits for must be looked up under lock.
-        const unknown = one === undefined || one.execution.token !== token ||
-          (next !== null && next.waitingFor !== null);
+      for (const finished of batch) {
+        const one = remembered.get(finished.executionId);
+        remembered.delete(finished.executionId);
+        const unknown = one === undefined || one.execution.token !== finished.token ||
+          needsLook(finished);
         if (!unknown) found.push(one);
       }
       return found.length === batch.length ? found : null;
@@ -100,8 +121,75 @@ export function recallOf(
       for (const id of executionIds) remembered.delete(id);
     },
     version: versions.current,
-    close: writer(tables.executions, pick(EXECUTION_FIELDS, columns.closed)),
-    move: writer(tables.workflows, pick(WORKFLOW_FIELDS, columns.moved)),
+    close: writer(tables.executions, pick(EXECUTION_FIELDS, CLOSED)),
+    move: (moves) => move(moves.map(({ after: row, version }) => ({ row, version }))),
+  };
+}
+
+const TOKEN: Column = { name: "token", kind: "text" };
+const STATE: Column = { name: "state", kind: "text" };
+
+function seeing(
+  { tables, codec }: Ground,
+  updateIf: NonNullable<Dialect["updateIf"]>,
+): Recall {
+  const tried = new WeakSet<readonly Finished[]>();
+  const close = writer(tables.executions, pick(EXECUTION_FIELDS, CLOSED), TOKEN);
+  const advance = writer(tables.workflows, pick(WORKFLOW_FIELDS, ADVANCED), STATE);
+  const move = writer(tables.workflows, pick(WORKFLOW_FIELDS, MOVED), STATE);
+
+  function writer<Row extends { readonly id: string }>(
+    table: string,
+    columns: readonly Field<Row>[],
+    guard: Column,
+  ): (rows: readonly Unchanged<Row>[]) => Plan<void> {
+    const update = updateIf(table, columns, guard);
+    const fields: readonly Field<Row>[] = [...columns, { ...ID, of: (row) => row.id }];
+    return function* (rows) {
+      if (rows.length === 0) return;
+      const values: ValueRows = rows.map(({ row, version }) => {
+        const one = valuesOf(codec, fields, row);
+        one.push(version);
+        return one;
+      });
+      if ((yield* update(values)) !== rows.length) throw new StaleError();
+    };
+  }
+
+  return {
+    looksBack: true,
+    take(batch) {
+      if (tried.has(batch)) return null;
+      tried.add(batch);
+      const found: Recalled[] = [];
+      for (const finished of batch) {
+        const { executionId, token: version, seen } = finished;
+        if (seen === undefined || needsLook(finished)) return null;
+        const { workflow, execution } = seen;
+        const isSound = execution.id === executionId && execution.token === version &&
+          execution.state === "in_progress" && workflow.state === "performing";
+        if (!isSound) return null;
+        found.push({ workflow, execution, version });
+      }
+      return found;
+    },
+    learn() {},
+    forget() {},
+    version: () => nothing(null),
+    *close(rows) {
+      yield* close(rows);
+      return null;
+    },
+    *move(moves) {
+      const stays: Unchanged<WorkflowRow>[] = [];
+      const changes: Unchanged<WorkflowRow>[] = [];
+      for (const one of moves) {
+        const row = { row: one.after, version: one.before.state };
+        (changesState(one) ? changes : stays).push(row);
+      }
+      yield* together([advance(stays), move(changes)]);
+      return null;
+    },
   };
 }
 

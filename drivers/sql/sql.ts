@@ -10,7 +10,7 @@ import { type Duties, duties } from "./duties.ts";
 import { type Locks, locks } from "./locks.ts";
 import { type Queries, queries } from "./queries.ts";
 import { type Recall, recallOf } from "./recall.ts";
-import { CLOSED, MOVED, type Statements, statements } from "./statements.ts";
+import { type Statements, statements } from "./statements.ts";
 
 /** All statements of one store, for its database and its type of key. */
 export interface Sql extends Statements {
@@ -43,7 +43,7 @@ export function sqlOf(base: Dialect, tables: Tables, keyType: KeyType): Sql {
     lock: locks(ground),
     query: queries(ground),
     duty: duties(ground),
-    recall: recallOf(ground, { closed: CLOSED, moved: MOVED }),
+    recall: recallOf(ground),
     idIn,
     knownIds(ids) {
       const known = new Map<string, SqlScalar>();

@@ -36,8 +36,11 @@ const LATER = [
   ...["error_class", "error_message", "error_stack", "job_id"],
 ];
 
-/** The columns that each kind of write touches: no index is rewritten that need not be. */
-const ADVANCED = ["current_step_name", "next_step_name", "updated_at"];
+/**
+ * What a move writes that changes only the pointers. Each kind of write touches as few columns as it
+ * can: no index is rewritten that need not be.
+ */
+export const ADVANCED: readonly string[] = ["current_step_name", "next_step_name", "updated_at"];
 /** What a move of a workflow writes. */
 export const MOVED: readonly string[] = [...ADVANCED, "state", "started_at", "transitioned_at"];
 const CLAIMED = [
@@ -271,7 +274,7 @@ function soonestOf(rows: readonly ExecutionRow[], now: Date): Date | null {
 }
 
 /** A workflow that a worker goes on with changes only its pointers, which no index holds. */
-function changesState({ before, after }: Move): boolean {
+export function changesState({ before, after }: Move): boolean {
   return before.state !== after.state || before.startedAt !== after.startedAt ||
     before.transitionedAt !== after.transitionedAt;
 }

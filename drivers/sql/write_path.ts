@@ -99,45 +99,56 @@ function checkpointValues(
 
 /**
  * Closes executions, moves their workflows and inserts what is next. In a transaction of the
- * store's `own` what it remembers of the rows takes the place of steps 1 and 2.
+ * store's `own` what is known of the rows takes the place of steps 1 and 2.
  */
 export function* finish(
   sql: Sql,
   batch: readonly Finished[],
   { now, own }: { readonly now: Date; readonly own: boolean },
 ): Plan<FinishResult[]> {
-  const known = sql.knownIds(batch.map((one) => one.executionId));
   const recall = own ? sql.recall : null;
   const recalled = recall?.take(batch) ?? null;
-  const pairs = recalled ?? (yield* sql.lock.held([...known.values()], seenIn(batch))); // 1
-  const byId = new Map(pairs.map((pair) => [pair.execution.id, pair]));
+  const pairs = recalled ?? (yield* locked(sql, batch)); // 1
   const nexts: { at: number; after: ExecutionRow; next: NewExecution }[] = [];
   const closed: ExecutionRow[] = [];
   const moves: Move[] = [];
   const results = batch.map((finished, at): FinishResult => { // 3
-    const value = known.get(finished.executionId);
-    const pair = value === undefined ? undefined : byId.get(sql.codec.idOut(value));
-    const view = { workflow: pair?.workflow ?? null, execution: pair?.execution ?? null };
-    const settled = settleFinish(finished, view, now);
-    if (settled.kind === "lost" || pair === undefined) return { kind: "lost" };
+    const pair = pairs[at] ?? null;
+    if (pair === null) return { kind: "lost" };
+    const settled = settleFinish(finished, pair, now);
+    if (settled.kind === "lost") return settled;
     const { workflow, execution, next } = settled;
     closed.push(execution);
     moves.push({ before: pair.workflow, after: workflow });
-    // The same finish twice in one batch: the second finds the claim gone.
-    byId.set(execution.id, { workflow, execution });
     if (next !== null) nexts.push({ at, after: execution, next });
     return { kind: "done", workflow, execution, next: null, job: null };
   });
   const following = yield* nextRows(sql, nexts, now); // 2
-  const [version, inserted] = yield* together([
-    writeEnds(recall, sql, { closed, moves, recalled }), // 4
-    insertNext(sql, following, now), // 5
-  ], { last: true });
+  const ends = writeEnds(recall, sql, { closed, moves, recalled }); // 4
+  const begins = insertNext(sql, following, now); // 5
+  const [version, inserted] = recall?.looksBack
+    ? [yield* ends, yield* begins]
+    : yield* together([ends, begins], { last: true });
   for (const [index, { at }] of nexts.entries()) {
     results[at] = { ...results[at], ...inserted[index] } as FinishResult;
   }
   if (version !== null) recall?.learn(results.flatMap(heldNext), version);
   return results;
+}
+
+/** Step 1 of a finish: the rows of each member, locked; null where there is none any more. */
+function* locked(sql: Sql, batch: readonly Finished[]): Plan<(Pair | null)[]> {
+  const known = sql.knownIds(batch.map((one) => one.executionId));
+  const pairs = yield* sql.lock.held([...known.values()], seenIn(batch));
+  const byId = new Map(pairs.map((pair) => [pair.execution.id, pair]));
+  return batch.map(({ executionId }) => {
+    const value = known.get(executionId);
+    const id = value === undefined ? null : sql.codec.idOut(value);
+    const pair = id === null ? undefined : byId.get(id);
+    // The same finish twice in one batch: the second finds the claim gone.
+    if (id !== null) byId.delete(id);
+    return pair ?? null;
+  });
 }
 
 /** The rows that the members of a batch bring along, by the execution's id. */
@@ -164,13 +175,11 @@ function* writeEnds(
     ]);
     return version;
   }
-  const versions = new Map(recalled.map((one) => [one.execution.id, one.version]));
-  const of = ({ id }: ExecutionRow): string => versions.get(id) as string;
+  // What is known is held, so all of it is closed: the places are the same.
+  const of = (at: number): string => (recalled[at] as Recalled).version;
   const [version] = yield* together([
-    recall.move(
-      moves.map(({ after: row }, at) => ({ row, version: of(closed[at] as ExecutionRow) })),
-    ),
-    recall.close(closed.map((row) => ({ row, version: of(row) }))),
+    recall.move(moves.map(({ before, after }, at) => ({ before, after, version: of(at) }))),
+    recall.close(closed.map((row, at) => ({ row, version: of(at) }))),
   ]);
   return version;
 }

@@ -12,6 +12,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { InvalidInputError, StoreError } from "../../src/errors.ts";
 import type { Plan, Request, SqlClient, WriteScope } from "../sql/client.ts";
+import { StaleError } from "../sql/recall.ts";
 import { type Connection, connectionOf } from "./connection.ts";
 import { DRIVER, explained, isBusy, isOutOfRange } from "./errors.ts";
 import { isFile, openDatabase, type OpenOptions, openReader } from "./open.ts";
@@ -179,6 +180,7 @@ async function patiently<T>(
       return await work();
     } catch (error) {
       if (error instanceof PassedOn) throw error.cause;
+      if (error instanceof StaleError) continue;
       if (isOutOfRange(error) && connection.readBigInts()) continue;
       if (!isBusy(error) || !await patience.wait()) throw explained(error, action, path);
     }

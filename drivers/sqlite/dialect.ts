@@ -16,10 +16,10 @@ import {
   instantOf,
   type KeyType,
   type Tables,
-  updateEach,
   type ValueCodec,
   type ValueRows,
 } from "../sql/dialect.ts";
+import { insertSets, keyBefore, updateSets, updateSetsIf } from "./sets.ts";
 
 const INTEGER_ID = /^[1-9]\d{0,18}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -41,9 +41,10 @@ export const sqliteDialect: Dialect = {
   quote: (identifier) => `"${identifier}"`,
   asText: (expression) => `CAST(${expression} AS TEXT)`,
 
-  insert: (table, columns) => insertGroups(insertHead(table, columns), columns),
+  insert: insertSure,
   insertUnlessTaken,
-  update: (table, columns) => updateEach(sqliteDialect, table, columns),
+  update: updateSets,
+  updateIf: updateSetsIf,
   checkpoint,
 
   tableExists: (table) => ({
@@ -130,7 +131,7 @@ function insertGroups(
     const replies = yield* eachOf(many, groups.map((group) => group.flat()));
     const ids = replies.flatMap(({ lastId }, at) =>
       (groups[at] as ValueRows).map((row, place) =>
-        made ? row[0] : before(lastId, GROUP - 1 - place)
+        made ? row[0] : keyBefore(lastId, GROUP - 1 - place)
       )
     );
     const rest = rows.slice(grouped);
@@ -138,9 +139,9 @@ function insertGroups(
   };
 }
 
-/** AUTOINCREMENT counts on by one within a statement, and nobody else writes meanwhile. */
-function before(lastId: unknown, places: number): unknown {
-  return typeof lastId === "bigint" ? lastId - BigInt(places) : Number(lastId) - places;
+/** Rows that nothing can be in the way of. */
+function insertSure(table: string, columns: readonly Column[]): Insert {
+  return insertSets(table, columns, insertGroups(insertHead(table, columns), columns));
 }
 
 /** Only a workflow of a hero who may have no second one can be in the way of another. */
@@ -152,7 +153,7 @@ function insertUnlessTaken(table: string, columns: readonly Column[]): Insert {
     row[heroId] === null || row[allowMultiple] === 1;
   // Not INSERT OR IGNORE: that would also swallow what breaks a CHECK or a NOT NULL.
   const cautious = insertEach(`${head} ON CONFLICT DO NOTHING`, columns);
-  const sure = insertGroups(head, columns);
+  const sure = insertSure(table, columns);
   return (rows) => rows.every(isSure) ? sure(rows) : cautious(rows);
 }
 

@@ -211,7 +211,7 @@ function held(core: Core, next: NewExecution, options: ConcludeOptions): NewExec
   const due = next.waitingFor === null && next.scheduledFor.getTime() <= core.clock.now();
   if (!due || !options.mayContinue(next)) return next;
   const { leaseMs } = core.settings;
-  return { ...next, hold: { token: core.token(), leaseMs, worker: core.workerId } };
+  return { ...next, hold: { token: core.heldToken, leaseMs, worker: core.workerId } };
 }
 
 /** After the commit: the event, the announcement, and the next claim. */

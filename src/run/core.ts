@@ -111,6 +111,12 @@ export interface Core {
   now(): Date;
   /** A token that was never used. */
   token(): string;
+  /**
+   * The token of executions that this engine inserts already claimed. One is enough for all: a row is
+   * inserted once, and whoever claims it later brings a token of his own. Writes of one moment are
+   * then alike but for their ids, and a store can make them in one statement.
+   */
+  readonly heldToken: string;
 }
 
 /** The time since an instant; a clock that was set back meanwhile makes no negative durations. */
