@@ -10,14 +10,7 @@
  */
 
 import type { WorkflowState } from "../../src/state/records.ts";
-import {
-  eachOf,
-  type Plan,
-  type SqlRow,
-  type SqlScalar,
-  type SqlValue,
-  type Statement,
-} from "./client.ts";
+import { type Plan, type SqlRow, type SqlScalar, type SqlValue, type Statement } from "./client.ts";
 
 /** The two types of primary keys: made by the database, or version 7 UUIDs made by the store. */
 export type KeyType = "bigint" | "uuid";

@@ -19,7 +19,7 @@ import type { ExecutionRow, WorkflowRow } from "../../src/state/records.ts";
 import { nothing, type Plan, type SqlScalar, together } from "./client.ts";
 import type { Column, Dialect, ValueRows } from "./dialect.ts";
 import type { Pair } from "./locks.ts";
-import { EXECUTION_FIELDS, type Field, ID, pick, valuesOf, WORKFLOW_FIELDS } from "./rows.ts";
+import { EXECUTION_FIELDS, type Field, ID, pick, rowWriter, WORKFLOW_FIELDS } from "./rows.ts";
 import { ADVANCED, changesState, CLOSED, type Ground, type Move, MOVED } from "./statements.ts";
 
 /** An execution with its workflow, and what tells whether both are still so. */
@@ -83,11 +83,12 @@ function remembering(
     fields: readonly Field<Row>[],
   ): (rows: readonly Unchanged<Row>[]) => Plan<string> {
     const update = versions.update(table, fields);
+    const valuesOf = rowWriter(codec, fields);
     return function* (rows) {
       // In the order in which everybody locks.
       const sorted = [...rows].sort((a, b) => byId(a.row.id, b.row.id));
       const values = sorted.map(({ row, version }): SqlScalar[] => [
-        ...valuesOf(codec, fields, row),
+        ...valuesOf(row),
         codec.idIn(row.id),
         version,
       ]);
@@ -144,14 +145,18 @@ function seeing(
     guard: Column,
   ): (rows: readonly Unchanged<Row>[]) => Plan<void> {
     const update = updateIf(table, columns, guard);
-    const fields: readonly Field<Row>[] = [...columns, { ...ID, of: (row) => row.id }];
+    const valuesOf = rowWriter<Unchanged<Row>>(codec, [
+      ...columns.map(({ name, kind, of }) => ({
+        name,
+        kind,
+        of: (one: Unchanged<Row>) => of(one.row),
+      })),
+      { ...ID, of: ({ row }) => row.id },
+      { ...guard, of: ({ version }) => version },
+    ]);
     return function* (rows) {
       if (rows.length === 0) return;
-      const values: ValueRows = rows.map(({ row, version }) => {
-        const one = valuesOf(codec, fields, row);
-        one.push(version);
-        return one;
-      });
+      const values: ValueRows = rows.map(valuesOf);
       if ((yield* update(values)) !== rows.length) throw new StaleError();
     };
   }

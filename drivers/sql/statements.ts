@@ -22,8 +22,8 @@ import {
   type Field,
   ID,
   pick,
+  rowWriter,
   SIGNAL_FIELDS,
-  valuesOf,
   WORKFLOW_FIELDS,
 } from "./rows.ts";
 import { template } from "./texts.ts";
@@ -143,13 +143,20 @@ function inserts({ dialect, tables, keyType, codec }: Ground): Inserts {
     execution: firstFields,
   });
 
+  const write = {
+    workflow: rowWriter(codec, workflows),
+    execution: rowWriter(codec, executions),
+    first: rowWriter(codec, firstFields),
+    signal: rowWriter(codec, signals),
+  };
+
   function* run<Row extends { readonly id: string }>(
     insert: Insert,
-    fields: readonly Field<Row>[],
+    valuesOf: (row: Row) => SqlScalar[],
     rows: readonly Row[],
   ): Plan<(Row | null)[]> {
     if (rows.length === 0) return [];
-    const ids = yield* insert(rows.map((row) => valuesOf(codec, fields, row)));
+    const ids = yield* insert(rows.map(valuesOf));
     return rows.map((row, at) => {
       const id = ids[at] ?? null;
       if (id === null) return null;
@@ -164,14 +171,14 @@ function inserts({ dialect, tables, keyType, codec }: Ground): Inserts {
     rows: readonly WorkflowRow[],
     firsts: readonly (ExecutionRow | null)[],
   ): Plan<(Start | null)[]> {
-    const there = yield* run(insertWorkflows, workflows, rows);
+    const there = yield* run(insertWorkflows, write.workflow, rows);
     const starts = there.map((workflow, at): Start | null => {
       const first = firsts[at] ?? null;
       if (workflow === null) return null;
       return { workflow, execution: first && { ...first, workflowId: workflow.id } };
     });
     const owned = starts.flatMap((start) => start?.execution ?? []);
-    yield* run(insertExecutions, executions, owned);
+    yield* run(insertExecutions, write.execution, owned);
     return starts;
   }
 
@@ -180,8 +187,8 @@ function inserts({ dialect, tables, keyType, codec }: Ground): Inserts {
     firsts: readonly (ExecutionRow | null)[],
   ): Plan<(Start | null)[]> {
     const ids = yield* insertBoth(
-      rows.map((row) => valuesOf(codec, workflows, row)),
-      firsts.map((first) => first && valuesOf(codec, firstFields, first)),
+      rows.map(write.workflow),
+      firsts.map((first) => first && write.first(first)),
     );
     return rows.map((row, at): Start | null => {
       const { workflow = null, execution = null } = ids[at] ?? {};
@@ -199,10 +206,10 @@ function inserts({ dialect, tables, keyType, codec }: Ground): Inserts {
     newId: (now) => made ? uuid(now) : "",
     insertStarts: startsAtOnce ?? startsInTurn,
     *insertExecutions(rows) {
-      return (yield* run(insertExecutions, executions, rows)) as ExecutionRow[];
+      return (yield* run(insertExecutions, write.execution, rows)) as ExecutionRow[];
     },
     *insertSignal(row) {
-      return (yield* run(insertSignals, signals, [row]))[0] as SignalRow;
+      return (yield* run(insertSignals, write.signal, [row]))[0] as SignalRow;
     },
   };
 }
@@ -225,9 +232,9 @@ function updates({ dialect, tables, codec }: Ground): Updates {
   ): (rows: readonly Row[]) => Plan<void> {
     const fields = pick(all, names);
     const update = dialect.update(table, fields);
-    const values: readonly Field<Row>[] = [...fields, { ...ID, of: (row) => row.id }];
+    const valuesOf = rowWriter<Row>(codec, [...fields, { ...ID, of: (row) => row.id }]);
     return function* (rows) {
-      if (rows.length > 0) yield* update(rows.map((row) => valuesOf(codec, values, row)));
+      if (rows.length > 0) yield* update(rows.map(valuesOf));
     };
   }
   const advance = writer(tables.workflows, WORKFLOW_FIELDS, ADVANCED);

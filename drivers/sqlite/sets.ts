@@ -39,25 +39,37 @@ interface Kind {
 /** Divides rows into kinds: those of one are the same in the values at these places. */
 function kindsOf(rows: ValueRows, at: readonly number[]): Kind[] {
   const kinds: Kind[] = [];
-  for (const [place, row] of rows.entries()) {
-    const same = kinds.slice(0, MAX_KINDS).find((kind) =>
-      kind.rows.length < MAX_LISTED && isAlike(kind.rows[0] as readonly SqlScalar[], row, at)
-    );
-    if (same === undefined) kinds.push({ rows: [row], places: [place] });
+  for (let place = 0; place < rows.length; place++) {
+    const row = rows[place] as ValueRows[number];
+    const kind = kindOf(kinds, row, at);
+    if (kind === null) kinds.push({ rows: [row], places: [place] });
     else {
-      same.rows.push(row);
-      same.places.push(place);
+      kind.rows.push(row);
+      kind.places.push(place);
     }
   }
   return kinds;
 }
 
-function isAlike(
-  one: readonly SqlScalar[],
-  other: readonly SqlScalar[],
+function kindOf(
+  kinds: readonly Kind[],
+  row: ValueRows[number],
   at: readonly number[],
-): boolean {
-  for (const place of at) if (one[place] !== other[place]) return false;
+): Kind | null {
+  const count = Math.min(kinds.length, MAX_KINDS);
+  for (let index = 0; index < count; index++) {
+    const kind = kinds[index] as Kind;
+    const { rows } = kind;
+    if (rows.length < MAX_LISTED && isAlike(rows[0] as ValueRows[number], row, at)) return kind;
+  }
+  return null;
+}
+
+function isAlike(one: ValueRows[number], other: ValueRows[number], at: readonly number[]): boolean {
+  for (let index = 0; index < at.length; index++) {
+    const place = at[index] as number;
+    if (one[place] !== other[place]) return false;
+  }
   return true;
 }
 

@@ -50,19 +50,33 @@ export interface Settled {
 }
 
 /** From what happened to what is written, and then to whoever must hear of it. */
-export async function conclude(
+export function conclude(scope: StepScope, ran: Ran, options: ConcludeOptions): Promise<Performed> {
+  if (ran.kind === "lost") return Promise.resolve(dropped(scope));
+  if (ran.kind === "error") return concludeError(scope, ran, options);
+  return settle(scope, ran, options).then((settled) => {
+    const error = stalledBy(settled);
+    const emits = bodyRan(ran);
+    return error === null
+      ? afterwards(scope, settled, emits)
+      : concludeStalled(scope, settled, error, emits);
+  });
+}
+
+async function concludeStalled(
   scope: StepScope,
-  ran: Ran,
+  settled: Settled,
+  error: Error,
+  emits: boolean,
+): Promise<Performed> {
+  await reportAll(scope, [error]);
+  return { ...await afterwards(scope, settled, emits), error };
+}
+
+async function concludeError(
+  scope: StepScope,
+  ran: Extract<Ran, { kind: "error" }>,
   options: ConcludeOptions,
 ): Promise<Performed> {
-  if (ran.kind === "lost") return dropped(scope);
-  if (ran.kind !== "error") {
-    const settled = await settle(scope, ran, options);
-    const error = stalledBy(settled);
-    if (error !== null) await reportAll(scope, [error]);
-    const performed = await afterwards(scope, settled, bodyRan(ran));
-    return error === null ? performed : { ...performed, error };
-  }
   const handled = await handleError(scope, ran);
   const result: StepResult = {
     kind: "error",
@@ -98,7 +112,7 @@ export function bodyRan(ran: Ran): boolean {
 }
 
 /** Decides, plans what is next and writes both in one commit, or as part of a transaction. */
-export async function settle(
+export function settle(
   scope: StepScope,
   result: StepResult,
   options: ConcludeOptions,
@@ -113,10 +127,22 @@ export async function settle(
     resumable: step.resumable,
     maxUnchanged: scope.cursorless ? null : core.settings.maxUnchangedContinuations,
     maxRecoveries: core.settings.maxRecoveries,
-    ranMs: elapsedMs(core, execution.startedAt?.getTime() ?? startedAt),
+    ranMs: Math.max(0, startedAt - (execution.startedAt?.getTime() ?? startedAt)),
   });
-  const verdict = await verdictFor(scope, ruling);
-  const finished: Finished = {
+  const verdict = verdictFor(scope, ruling);
+  const written = verdict instanceof Promise
+    ? verdict.then((waited) => write(scope, finishedOf(scope, waited, options), tx))
+    : write(scope, finishedOf(scope, verdict, options), tx);
+  return written.then((answer) => ({
+    ruling,
+    result: answer,
+    durationMs: elapsedMs(core, startedAt),
+  }));
+}
+
+function finishedOf(scope: StepScope, verdict: Verdict, options: ConcludeOptions): Finished {
+  const { core, execution, workflow, step } = scope;
+  return {
     closing: verdict.closing,
     error: verdict.error,
     metadata: verdict.metadata,
@@ -126,42 +152,50 @@ export async function settle(
     nextStepName: verdict.nextStepName,
     next: verdict.next === null ? null : held(core, verdict.next, options),
     executionId: execution.id,
-    workflowId: scope.workflow.id,
+    workflowId: workflow.id,
     token: execution.token as string,
-    seen: step.resumable ? undefined : { workflow: scope.workflow, execution },
+    seen: step.resumable ? undefined : { workflow, execution },
   };
-  const written = tx === undefined
-    ? await finishOrPause(scope, finished)
-    : (await core.store.finish([finished], writeOptions(core, tx)))[0] as FinishResult;
-  return { ruling, result: written, durationMs: elapsedMs(core, startedAt) };
+}
+
+async function inTx(core: Core, finished: Finished, tx: unknown): Promise<FinishResult> {
+  return (await core.store.finish([finished], writeOptions(core, tx)))[0] as FinishResult;
 }
 
 /**
  * Writes a finish. One that the database refuses (somebody may have edited the rows) would be
  * refused by every worker to come: the workflow is paused, and says so, with nothing scheduled.
  */
-async function finishOrPause(scope: StepScope, finished: Finished): Promise<FinishResult> {
-  const { core, execution, log } = scope;
-  try {
-    return await finishSurely(core, finished, log);
-  } catch (thrown) {
+function write(scope: StepScope, finished: Finished, tx: unknown): Promise<FinishResult> {
+  const { core, log } = scope;
+  if (tx !== undefined) return inTx(core, finished, tx);
+  return finishSurely(core, finished, log).catch((thrown) => {
     if (!(thrown instanceof StoreError && thrown.refused)) throw thrown;
-    log.error("The store refuses the end of an execution; its workflow is paused", {
-      error: thrown,
-    });
-    await reportAll(scope, [thrown]);
-    const error = storedError(thrown);
-    return await finishSurely(core, {
-      ...finished,
-      closing: { state: "failed", outcome: "failed", cause: "exception" },
-      error,
-      metadata: mergeMetadata(execution.metadata, { exception: exceptionOf(error) }),
-      keepCursor: true,
-      workflowState: "paused",
-      nextStepName: execution.stepName,
-      next: null,
-    }, log);
-  }
+    return pauseRefused(scope, finished, thrown);
+  });
+}
+
+async function pauseRefused(
+  scope: StepScope,
+  finished: Finished,
+  refusal: StoreError,
+): Promise<FinishResult> {
+  const { core, execution, log } = scope;
+  log.error("The store refuses the end of an execution; its workflow is paused", {
+    error: refusal,
+  });
+  await reportAll(scope, [refusal]);
+  const error = storedError(refusal);
+  return await finishSurely(core, {
+    ...finished,
+    closing: { state: "failed", outcome: "failed", cause: "exception" },
+    error,
+    metadata: mergeMetadata(execution.metadata, { exception: exceptionOf(error) }),
+    keepCursor: true,
+    workflowState: "paused",
+    nextStepName: execution.stepName,
+    next: null,
+  }, log);
 }
 
 /** The verdict of a ruling; a promise only where a step's wait is a function. */
@@ -214,15 +248,15 @@ function held(core: Core, next: NewExecution, options: ConcludeOptions): NewExec
   return { ...next, hold: { token: core.heldToken, leaseMs, worker: core.workerId } };
 }
 
-/** After the commit: the event, the announcement, and the next claim. */
-export async function afterwards(
+/** After the commit: the event, the announcement, and the next claim; a promise if one is told. */
+export function afterwards(
   scope: StepScope,
   { result, durationMs }: Settled,
   emits: boolean,
-): Promise<Performed> {
+): Performed | Promise<Performed> {
   const { core } = scope;
   if (result.kind === "lost") return dropped(scope);
-  const { workflow, execution, next } = result;
+  const { workflow, execution, next, job } = result;
   if (emits && core.events.has("finalize")) {
     core.events.emit("finalize", {
       ...idsOf(scope),
@@ -232,13 +266,13 @@ export async function afterwards(
       ...(scope.step.resumable ? { resumable: true } : {}),
     });
   }
-  if (result.job !== null) await announce(core, [result.job]);
   const goesOn = next !== null && next.state === "in_progress";
-  return {
+  const performed: Performed = {
     error: null,
     execution,
     next: goesOn ? { kind: "claimed", from: "scheduled", workflow, execution: next } : null,
   };
+  return job === null ? performed : announce(core, [job]).then(() => performed);
 }
 
 /** The claim was somebody else's: nothing was written, and nobody is told but the log. */

@@ -15,19 +15,14 @@ import type { Core } from "./core.ts";
 import { persist } from "./persist.ts";
 
 /** Writes a finish, retrying until the lease must have ended; rejects with the store's last error. */
-export async function finishSurely(
+export function finishSurely(
   core: Core,
   finished: Finished,
   log: Logger,
 ): Promise<FinishResult> {
   const first = core.finish(finished);
-  try {
-    const result = await first;
-    if (result.kind === "done") return result;
-  } catch {
-    // It is met again right below.
-  }
-  return await persistently(core, finished, log, first);
+  const again = (): Promise<FinishResult> => persistently(core, finished, log, first);
+  return first.then((result) => result.kind === "done" ? result : again(), again);
 }
 
 /** What follows a first try that failed or was told "lost". */

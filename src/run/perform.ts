@@ -90,14 +90,15 @@ export async function perform(
   }
 }
 
-async function performStep(scope: StepScope, options: PerformOptions): Promise<Performed> {
+function performStep(scope: StepScope, options: PerformOptions): Promise<Performed> {
   if (!scope.step.transaction) {
-    return await conclude(scope, await orAbandoned(scope, prepareAndRun(scope)), options);
+    return orAbandoned(scope, prepareAndRun(scope)).then((ran) => conclude(scope, ran, options));
   }
-  const prepared = await orAbandoned(scope, prepareStep(scope));
-  return prepared.kind === "ready"
-    ? await performInTransaction(scope, prepared, options)
-    : await conclude(scope, prepared, options);
+  return orAbandoned(scope, Promise.resolve(prepareStep(scope))).then((prepared) =>
+    prepared.kind === "ready"
+      ? performInTransaction(scope, prepared, options)
+      : conclude(scope, prepared, options)
+  );
 }
 
 /** Where somebody traces, an execution is a span in the trace of whoever started the workflow. */

@@ -74,42 +74,53 @@ export interface Ready {
 /** What preparing a step came to. */
 export type Prepared = Ready | Extract<Ran, { kind: "precondition" | "error" }>;
 
-/** Loads the hero, evaluates the conditions and reads the cursor. */
-export async function prepareStep(scope: StepScope): Promise<Prepared> {
-  const { core, step } = scope;
-  const startedAt = core.clock.now();
-  const prepared = await evaluate(scope);
-  if (core.events.has("precondition")) {
-    core.events.emit("precondition", {
-      ...idsOf(scope),
-      durationMs: elapsedMs(core, startedAt),
-      outcome: outcomeOf(prepared),
-      ...(prepared.kind === "error" ? { error: prepared.error } : {}),
-      ...(step.resumable ? { resumable: true } : {}),
-    });
-  }
-  return prepared;
+/**
+ * Loads the hero, evaluates the conditions and reads the cursor; a promise only where there is
+ * something to wait for. (An async function takes a kilobyte for each step, and there were a dozen.)
+ */
+export function prepareStep(scope: StepScope): Prepared | Promise<Prepared> {
+  const { core } = scope;
+  // Nobody needs the time who does not listen.
+  const startedAt = core.events.has("precondition") ? core.clock.now() : null;
+  const prepared = scope.definition.hero === null ? evaluate(scope, null) : evaluateHero(scope);
+  if (startedAt === null) return prepared;
+  const tell = (outcome: Prepared): Prepared => {
+    emitPrecondition(scope, outcome, elapsedMs(core, startedAt));
+    return outcome;
+  };
+  return prepared instanceof Promise ? prepared.then(tell) : tell(prepared);
 }
 
 /** Prepares a step and, if nothing is against it, runs it. */
-export async function prepareAndRun(scope: StepScope): Promise<Ran> {
-  const prepared = await prepareStep(scope);
-  return prepared.kind === "ready" ? await runStep(scope, prepared) : prepared;
+export function prepareAndRun(scope: StepScope): Promise<Ran> {
+  const run = (prepared: Prepared): Promise<Ran> =>
+    prepared.kind === "ready" ? runStep(scope, prepared) : Promise.resolve(prepared);
+  const prepared = prepareStep(scope);
+  return prepared instanceof Promise ? prepared.then(run) : run(prepared);
 }
 
 /** Runs the body of a step in its hooks; `tx` is the open transaction of one that asked for it. */
-export async function runStep(scope: StepScope, ready: Ready, tx?: unknown): Promise<Ran> {
+export function runStep(scope: StepScope, ready: Ready, tx?: unknown): Promise<Ran> {
   // A process that stood still between its claim and here must not begin: somebody else may have
   // run the step to its end meanwhile.
-  if (scope.held.overdue) return { kind: "lost" };
-  const startedAt = scope.core.clock.now();
-  const ran = await runBody(scope, ready, tx);
-  emitStep(scope, ran, elapsedMs(scope.core, startedAt));
-  if (ran.kind === "interrupted") {
-    const { reason, waitMs } = ran;
-    scope.log.info(`Interrupted: ${reason}`, { reason, waitMs, cursor: scope.cursor });
-  }
-  return ran;
+  if (scope.held.overdue) return Promise.resolve({ kind: "lost" });
+  const startedAt = scope.core.events.has("step") ? scope.core.clock.now() : null;
+  const running = runBody(scope, ready, tx);
+  if (startedAt === null) return running;
+  return running.then((ran) => {
+    emitStep(scope, ran, elapsedMs(scope.core, startedAt));
+    return ran;
+  });
+}
+
+function emitPrecondition(scope: StepScope, prepared: Prepared, durationMs: number): void {
+  scope.core.events.emit("precondition", {
+    ...idsOf(scope),
+    durationMs,
+    outcome: outcomeOf(prepared),
+    ...(prepared.kind === "error" ? { error: prepared.error } : {}),
+    ...(scope.step.resumable ? { resumable: true } : {}),
+  });
 }
 
 function outcomeOf(prepared: Prepared): "passed" | "skipped" | "canceled" | "exception" {
@@ -117,27 +128,54 @@ function outcomeOf(prepared: Prepared): "passed" | "skipped" | "canceled" | "exc
   return prepared.kind === "error" ? "exception" : "passed";
 }
 
-async function evaluate(scope: StepScope): Promise<Prepared> {
-  const { definition, step, execution } = scope;
-  if (step.removed) return { kind: "precondition", action: "skip", why: "removed_step" };
-  let facts: Facts | null = null;
-  let phase: ErrorPhase = "prepare";
-  let mustPause = false;
+const REMOVED = { kind: "precondition", action: "skip", why: "removed_step" } as const;
+
+/** What a step needs that has a hero to load first. */
+async function evaluateHero(scope: StepScope): Promise<Prepared> {
+  if (scope.step.removed) return REMOVED;
+  let hero: unknown;
   try {
-    const hero = definition.hero === null ? null : await loadHero(scope);
-    if (hero === GONE) return { kind: "precondition", action: "cancel", why: "hero_gone" };
+    hero = await loadHero(scope);
+  } catch (thrown) {
+    return failed("prepare", toError(thrown), null);
+  }
+  if (hero === GONE) return { kind: "precondition", action: "cancel", why: "hero_gone" };
+  return await evaluate(scope, hero);
+}
+
+function evaluate(scope: StepScope, hero: unknown): Prepared | Promise<Prepared> {
+  const { definition, step } = scope;
+  if (step.removed) return REMOVED;
+  let facts: Facts;
+  try {
     facts = factsOf(scope, hero);
-    scope.facts = facts;
-    phase = "condition";
-    if (definition.cancelIf.length > 0 || step.skipIf !== null) {
-      const met = await conditionMet(scope, conditionContext(facts));
-      if (met !== null) return met;
-    }
-    if (execution.waitingFor !== null) {
-      const { waitingFor: signalName } = execution;
-      throw new StepTimeoutError(step.name, step.timeoutMs ?? 0, { signalName });
-    }
-    mustPause = true;
+  } catch (thrown) {
+    return failed("prepare", toError(thrown), null);
+  }
+  scope.facts = facts;
+  return definition.cancelIf.length > 0 || step.skipIf !== null
+    ? evaluateConditions(scope, facts)
+    : readyOf(scope, facts);
+}
+
+async function evaluateConditions(scope: StepScope, facts: Facts): Promise<Prepared> {
+  try {
+    const met = await conditionMet(scope, conditionContext(facts));
+    return met ?? readyOf(scope, facts);
+  } catch (thrown) {
+    return failed("condition", toError(thrown), facts);
+  }
+}
+
+/** A step whose conditions have passed, unless its row is against it. */
+function readyOf(scope: StepScope, facts: Facts): Prepared {
+  const { step, execution } = scope;
+  if (execution.waitingFor !== null) {
+    const { waitingFor: signalName } = execution;
+    const late = new StepTimeoutError(step.name, step.timeoutMs ?? 0, { signalName });
+    return failed("condition", late, facts);
+  }
+  try {
     refuseMismatch(scope);
     return {
       kind: "ready",
@@ -146,11 +184,13 @@ async function evaluate(scope: StepScope): Promise<Prepared> {
       event: step.waitFor === null ? null : eventOf(scope.core, execution),
     };
   } catch (thrown) {
-    const error = toError(thrown);
-    // An input that cannot be read is no better at the next attempt, nor at the next step.
-    const unreadable = error instanceof StoredValueError;
-    return { kind: "error", phase, error, facts, mustPause: mustPause || unreadable };
+    return { ...failed("condition", toError(thrown), facts), mustPause: true };
   }
+}
+
+function failed(phase: ErrorPhase, error: Error, facts: Facts | null): FailedRun {
+  // An input that cannot be read is no better at the next attempt, nor at the next step.
+  return { kind: "error", phase, error, facts, mustPause: error instanceof StoredValueError };
 }
 
 /** The first condition that is met, in their order: to cancel, then to skip. */
@@ -206,12 +246,12 @@ async function runBody(scope: StepScope, ready: Ready, tx: unknown): Promise<Ran
       ? callBody(scope, context)
       : withTimeout(scope, step.timeoutMs, async () => await callBody(scope, context)));
     if (iteration !== null) await iteration.settle();
-    return resultOf(flow.request());
+    return resultOf(scope, flow.request());
   } catch (thrown) {
     await iteration?.settle().catch((error) =>
       log.warn("The progress of a step that failed could not be stored", { error })
     );
-    if (isFlowSignal(thrown)) return resultOf(flow.request());
+    if (isFlowSignal(thrown)) return resultOf(scope, flow.request());
     return failedWith(toError(thrown), scope, flow, ready.facts);
   } finally {
     flow.close();
@@ -222,12 +262,8 @@ async function runBody(scope: StepScope, ready: Ready, tx: unknown): Promise<Ran
 }
 
 /** An error wins over a flow request that was made before it; giving up when asked to is no error. */
-function failedWith(
-  error: Error,
-  { held, log }: StepScope,
-  flow: Flow,
-  facts: Facts,
-): Ran {
+function failedWith(error: Error, scope: StepScope, flow: Flow, facts: Facts): Ran {
+  const { held, log } = scope;
   const request = flow.request();
   if (request !== null) {
     log.warn(`The body threw after ${request.action}(); the error counts`, { error });
@@ -235,7 +271,7 @@ function failedWith(
   const reason = held.stopReason;
   if (reason instanceof StepInterruptedError) {
     if (reason.reason === "lost_lease") return { kind: "lost" };
-    if (isAbort(error, reason)) return { kind: "interrupted", reason: reason.reason, waitMs: 0 };
+    if (isAbort(error, reason)) return interrupted(scope, reason.reason, 0);
   }
   return { kind: "error", phase: "body", error, facts };
 }
@@ -249,11 +285,18 @@ function isAbort(error: Error, reason: Error): boolean {
   }
 }
 
-function resultOf(request: Request | null): Ran {
-  if (request === null) return { kind: "completed" };
+const COMPLETED: Ran = { kind: "completed" };
+
+function resultOf(scope: StepScope, request: Request | null): Ran {
+  if (request === null) return COMPLETED;
   if (request.action !== "interrupt") return { kind: "flow", flow: request };
   const { reason, waitMs } = request;
-  return reason === "lost_lease" ? { kind: "lost" } : { kind: "interrupted", reason, waitMs };
+  return reason === "lost_lease" ? { kind: "lost" } : interrupted(scope, reason, waitMs);
+}
+
+function interrupted({ log, cursor }: StepScope, reason: string, waitMs: number): Ran {
+  log.info(`Interrupted: ${reason}`, { reason, waitMs, cursor });
+  return { kind: "interrupted", reason, waitMs };
 }
 
 /** Calls the body inside its hooks: inherited hooks outermost, after-hooks however it ended. */
@@ -309,7 +352,7 @@ async function withTimeout(
 
 function emitStep(scope: StepScope, ran: Ran, durationMs: number): void {
   const { core, step } = scope;
-  if (ran.kind === "lost" || !core.events.has("step")) return;
+  if (ran.kind === "lost") return;
   const base = { ...idsOf(scope), durationMs, ...(step.resumable ? { resumable: true } : {}) };
   switch (ran.kind) {
     case "completed":

@@ -88,18 +88,41 @@ export async function startMany(
     // Awaiting ten thousand times what is there already takes as long as inserting it.
     fresh.push(made instanceof Promise ? await made : made);
   }
-  const created: Created[] = [];
-  try {
-    for (let at = 0; at < fresh.length; at += MAX_BATCH) {
-      created.push(
-        ...await core.store.create(fresh.slice(at, at + MAX_BATCH), writeOptions(core, tx)),
-      );
-    }
-  } finally {
-    // What is committed is announced, also when a later batch failed.
-    await afterCreate(core, created, tx);
-  }
+  const { created, failure } = await createAll(core, fresh, tx);
+  // What is committed is announced, also when a later batch failed.
+  await afterCreate(core, created, tx);
+  if (failure !== null) throw failure.reason;
   return created.map((one) => one.kind === "created" ? started(core, one.workflow) : one);
+}
+
+/** How many batches are under way at a time: while the database writes one, the next is made. */
+const CARRIERS = 2;
+
+/** Hands workflows to the store in batches; after one that fails no other is begun. */
+async function createAll(
+  core: Core,
+  fresh: readonly NewWorkflow[],
+  tx: unknown,
+): Promise<{ created: Created[]; failure: PromiseRejectedResult | null }> {
+  const answers: Created[][] = [];
+  let next = 0;
+  const carry = async (): Promise<void> => {
+    while (next * MAX_BATCH < fresh.length) {
+      const at = next++;
+      const batch = fresh.slice(at * MAX_BATCH, (at + 1) * MAX_BATCH);
+      try {
+        answers[at] = await core.store.create(batch, writeOptions(core, tx));
+      } catch (error) {
+        next = Infinity;
+        throw error;
+      }
+    }
+  };
+  // In one transaction, and where only one can write, two would wait for each other.
+  const alone = tx !== undefined || core.store.exclusive === true;
+  const ends = await Promise.allSettled(Array.from({ length: alone ? 1 : CARRIERS }, carry));
+  const failure = ends.find((one) => one.status === "rejected") ?? null;
+  return { created: answers.flat(), failure };
 }
 
 /** Where a start keeps what its run is made from. */

@@ -97,6 +97,31 @@ const seenCases: readonly StoreCase[] = [
       assertSame(states, ["ready", "paused", "ready"]);
     },
   ),
+
+  storeCase(
+    "a large batch of ends that are alike, and of some that are not, is written row by row right",
+    async (store) => {
+      const claimed: Seen[] = [];
+      for (const fresh of newWorkflows(40)) claimed.push(await startClaimed(store, fresh));
+      const hold = { token: "held", leaseMs: LEASE_MS, worker: "worker-1" };
+      const batch = claimed.map((seen, at) => {
+        // Most go on alike; every third has its own next step, every seventh ends.
+        if (at % 7 === 6) return finished(seen, { seen });
+        const stepName = at % 3 === 2 ? `step_${at}` : "second";
+        return finished(seen, { seen, next: newExecution({ stepName, scheduledFor: NOW, hold }) });
+      });
+      const results = await store.finish(batch, { now: NOW });
+      for (const [at, result] of results.entries()) {
+        const { workflow, execution, next } = expectKind(result, "done");
+        assert.equal(execution.id, claimed[at]?.execution.id);
+        assertSame(await store.get(workflow.id), workflow);
+        assertSame(await store.getExecution(execution.id), execution);
+        assertSame(await store.active(workflow.id), next);
+        assert.equal(next?.stepName ?? null, batch[at]?.next?.stepName ?? null);
+        assert.equal(workflow.state, next === null ? "finished" : "performing");
+      }
+    },
+  ),
 ];
 
 type Seen = Awaited<ReturnType<typeof startClaimed>>;
