@@ -3,13 +3,15 @@
  *
  * `deno task bench [--only 1,4] [--quick] [--rounds 3] [--scale 1] [--json FILE]`
  *
- * `deno task bench:peers` installs the peers first and adds the rows that need them.
+ * `deno task bench:peers` installs the peers first and adds the rows that need them. With `--curves`
+ * the two curves of the documentation are measured and drawn in place of the table.
  */
 
 import { writeFileSync } from "node:fs";
 import os from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { drawCurves } from "./curves.ts";
 import { measureRow, type Result, table } from "./measure.ts";
 import { PEER_ROWS } from "./peers.ts";
 import { ROWS } from "./rows.ts";
@@ -23,6 +25,7 @@ const { values } = parseArgs({
     scale: { type: "string" },
     json: { type: "string" },
     peers: { type: "boolean", default: false },
+    curves: { type: "boolean", default: false },
   },
 });
 const rounds = Number(values.rounds ?? (values.quick ? 1 : 3));
@@ -41,6 +44,10 @@ console.log(
   `${os.cpus().length} × ${os.cpus()[0]?.model}, ${runtime()}; ` +
     `${rounds} rounds at scale ${scale}\n${(await settings()).join("\n")}\n`,
 );
+if (values.curves) {
+  await drawCurves({ rounds, scale });
+  process.exit(0);
+}
 const results: Result[] = [];
 for (const row of rows) {
   process.stderr.write(`measuring ${row.id}: ${row.name} …\n`);
