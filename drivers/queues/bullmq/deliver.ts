@@ -1,0 +1,79 @@
+/**
+ * Delivering jobs from Redis: a worker of BullMQ for each queue.
+ *
+ * @module
+ */
+
+import { Worker } from "bullmq";
+import { wait } from "../../../src/seams/clock.ts";
+import type { JobHandler, ListenOptions } from "../../../src/seams/queue.ts";
+import { createHandOver } from "../hand_over.ts";
+import { aborted, endsWithin } from "../patience.ts";
+import type { Load } from "./announce.ts";
+import { bullName, type Place } from "./place.ts";
+
+/** How long a job is kept from others while it is handed over. */
+const HOLD_MS = 30_000;
+/** How often somebody looks for jobs that were held for too long. */
+const STALLED_LOOK_MS = 15_000;
+/** How long BullMQ waits after it could not reach Redis. */
+const RETRY_MS = 500;
+/** How long BullMQ is given to put down what it holds when the listener ends. */
+const END_MS = 5_000;
+
+/** Delivers jobs until the signal is aborted. */
+export async function deliver(
+  place: Place,
+  handler: JobHandler,
+  { signal, clock, pollMs, queues }: ListenOptions,
+): Promise<void> {
+  const handOver = createHandOver(handler);
+  const copy = place.copy();
+  const workers = new Map<string, Worker<Load>>();
+
+  function serve(queue: string): void {
+    if (workers.has(queue) || signal.aborted) return;
+    const worker = new Worker<Load>(
+      bullName(queue),
+      ({ data: { executionId, runAt, priority } }) =>
+        handOver({ executionId, runAt: new Date(runAt), queue, priority }),
+      {
+        connection: copy.redis,
+        prefix: place.prefix,
+        concurrency: place.batchSize,
+        lockDuration: HOLD_MS,
+        skipLockRenewal: true,
+        stalledInterval: STALLED_LOOK_MS,
+        // However often a job was held for too long, it is not given up: its row is still there.
+        maxStalledCount: Number.MAX_SAFE_INTEGER,
+        runRetryDelay: RETRY_MS,
+      },
+    );
+    worker.on("error", place.onError);
+    workers.set(queue, worker);
+  }
+
+  /** Serves whatever queue there is; the ones of this process are heard of at once. */
+  async function serveAll(): Promise<void> {
+    place.curious.add(serve);
+    const over = aborted(signal);
+    while (!signal.aborted) {
+      const names = copy.redis.smembers(place.namesKey).catch((): string[] => []);
+      for (const name of await Promise.race([names, over]) ?? []) serve(name);
+      await wait(clock, pollMs, signal);
+    }
+  }
+
+  try {
+    for (const queue of queues ?? []) serve(queue);
+    await (queues === undefined ? serveAll() : aborted(signal));
+  } finally {
+    place.curious.delete(serve);
+    const close = (): Promise<unknown> =>
+      Promise.allSettled([...workers.values()].map((worker) => worker.close()));
+    // A worker of BullMQ that does not reach Redis waits for that before it closes.
+    if (copy.redis.status === "ready") await endsWithin(close(), END_MS);
+    await copy.end();
+    await endsWithin(close(), END_MS);
+  }
+}
