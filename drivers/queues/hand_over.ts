@@ -11,14 +11,22 @@
 import type { JobHandler } from "../../src/seams/queue.ts";
 import type { Job } from "../../src/state/records.ts";
 
-/** Makes a function that hands a job over, together with others; resolves once it was taken over. */
-export function createHandOver(handler: JobHandler): (job: Job) => Promise<void> {
+/** Hands jobs over in batches. */
+export interface HandOver {
+  /** Hands a job over, together with others; resolves once it was taken over. */
+  take(job: Job): Promise<void>;
+  /** Resolves when nothing is being handed over. */
+  idle(): Promise<void>;
+}
+
+/** Makes a hand-over to this handler. */
+export function createHandOver(handler: JobHandler): HandOver {
   let waiting: Job[] = [];
   let next: Promise<void> | null = null;
   let current: Promise<void> = Promise.resolve();
 
   async function afterCurrent(): Promise<void> {
-    await current.catch(() => {});
+    await current;
     const batch = waiting;
     waiting = [];
     next = null;
@@ -26,8 +34,14 @@ export function createHandOver(handler: JobHandler): (job: Job) => Promise<void>
     await current;
   }
 
-  return (job) => {
-    waiting.push(job);
-    return next ??= afterCurrent();
+  return {
+    take(job) {
+      waiting.push(job);
+      return next ??= afterCurrent();
+    },
+    async idle() {
+      while (next !== null) await next;
+      await current;
+    },
   };
 }

@@ -1,15 +1,34 @@
 /** Queues on Redis for tests: each has keys of its own, and removes them. */
 
+import { once } from "node:events";
 import { Redis } from "ioredis";
 import { bullmqQueue, type BullmqQueueOptions } from "../../drivers/queues/bullmq.ts";
 import { systemClock, wait } from "../../src/seams/clock.ts";
 import type { QueueBench } from "../../src/testing/conformance.ts";
+import { type OwnServer, ownServer } from "../_own_server.ts";
 import { recordDatabase, redisServer } from "../_servers.ts";
+import { findPrograms } from "../_start_servers.ts";
 
 const server = await redisServer();
 
 /** Whether there is a Redis to test on. */
 export const HAS_REDIS: boolean = server !== null;
+
+/** Whether one can be started that a test may restart; in CI it must be possible. */
+export const CAN_START_REDIS: boolean = Deno.env.get("CI") === "true" ||
+  HAS_REDIS && await findPrograms(["redis-server"]) !== null;
+
+/** A Redis of a test's own; what it was told it has after a restart. */
+export function ownRedis(): Promise<OwnServer> {
+  return ownServer({
+    program: "redis-server",
+    args: (folder, port) => [
+      ...["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", ""],
+      ...["--appendonly", "yes", "--appendfsync", "everysec"],
+    ],
+    ask: (address) => onRedis(`redis://${address}`, (redis) => redis.ping()),
+  });
+}
 
 /** Keys that nobody else uses. */
 export interface FreshRedis extends AsyncDisposable {
@@ -42,11 +61,16 @@ export async function freshRedis(): Promise<FreshRedis> {
 
 /** Does something on a connection of its own. */
 export async function onRedis<T>(url: string, work: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis(url);
+  const redis = new Redis(url, { retryStrategy: () => null, maxRetriesPerRequest: 0 });
+  redis.on("error", () => {});
   try {
     return await work(redis);
   } finally {
-    redis.disconnect();
+    if (redis.status !== "end") {
+      const ended = once(redis, "end");
+      redis.disconnect();
+      await ended;
+    }
   }
 }
 

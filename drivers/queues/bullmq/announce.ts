@@ -35,6 +35,8 @@ const AWAY_MS = 1_000;
 const HUNG_MS = 10_000;
 /** How many jobs are kept in memory while Redis is away; the sweep finds the others. */
 const MAX_UNTOLD = 10_000;
+/** How often jobs are told; a Redis that comes and goes all the time is left to the sweep. */
+const MAX_TRIES = 5;
 /** How many jobs go into one transaction, which Redis does nothing else during: about 20 ms. */
 const BULK = 500;
 /** Whoever wants to watch a queue finds its last events; nobody of ours reads them. */
@@ -47,7 +49,6 @@ export function createAnnouncer(place: Place): Announcer {
   const queues = new Map<string, Queue<Load>>();
   let untold = 0;
   let away = false;
-  let watched = false;
 
   function queueNamed(name: string): Queue<Load> {
     const known = queues.get(name);
@@ -72,38 +73,54 @@ export function createAnnouncer(place: Place): Announcer {
       }
       for (const hear of place.curious) hear(name);
     }
-    away = false;
+  }
+
+  /** Tells Redis once it is there, and again when it goes away meanwhile: duplicates collapse. */
+  async function tellSurely(jobs: readonly Job[], clock: Clock): Promise<void> {
+    untold += jobs.length;
+    try {
+      for (let tries = 1;; tries++) {
+        await place.reachable();
+        away = false;
+        try {
+          return await tell(jobs, clock);
+        } catch (error) {
+          if (tries >= MAX_TRIES) throw error;
+        }
+      }
+    } finally {
+      untold -= jobs.length;
+    }
   }
 
   /** Waits for Redis as long as there is hope; whether it was told. */
-  async function wasTold(telling: Promise<void>): Promise<boolean> {
+  async function isTold(telling: Promise<void>): Promise<boolean> {
     if (away) return false;
-    const redis = place.redis();
-    if (!watched) redis.on("ready", () => void (away = false));
-    watched = true;
     if (await endsWithin(telling, AWAY_MS)) return true;
-    if (redis.status === "ready" && await endsWithin(telling, HUNG_MS - AWAY_MS)) return true;
+    const isThere = place.redis().status === "ready";
+    if (isThere && await endsWithin(telling, HUNG_MS - AWAY_MS)) return true;
     away = true;
     return false;
   }
 
   return {
     async announce(jobs, clock) {
-      if (untold + jobs.length > MAX_UNTOLD && away) {
+      if (away && untold + jobs.length > MAX_UNTOLD) {
         throw new StoreError("bullmq", `Redis is away, and ${untold} jobs wait for it already`);
       }
-      untold += jobs.length;
-      const telling = tell(jobs, clock).finally(() => void (untold -= jobs.length));
-      // What fails after nobody waits for it any more is found by the sweep.
-      telling.catch(() => {});
+      const telling = tellSurely(jobs, clock);
+      // What fails when nobody waits for it any more is found by the sweep.
+      telling.catch(place.onError);
       try {
-        if (await wasTold(telling)) return;
+        if (await isTold(telling)) return;
       } catch (error) {
-        throw new StoreError("bullmq", `Redis could not be told: ${(error as Error).message}`, {
-          cause: error,
-        });
+        const { message } = error as Error;
+        throw new StoreError("bullmq", `Redis could not be told: ${message}`, { cause: error });
       }
-      throw new StoreError("bullmq", `Redis is away; it is told when it is back`);
+      throw new StoreError(
+        "bullmq",
+        "Redis is away; it is told when it is back, unless this process ends before",
+      );
     },
     async close() {
       await Promise.all([...queues.values()].map((queue) => queue.close()));

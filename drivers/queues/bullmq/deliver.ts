@@ -36,7 +36,7 @@ export async function deliver(
     const worker = new Worker<Load>(
       bullName(queue),
       ({ data: { executionId, runAt, priority } }) =>
-        handOver({ executionId, runAt: new Date(runAt), queue, priority }),
+        handOver.take({ executionId, runAt: new Date(runAt), queue, priority }),
       {
         connection: copy.redis,
         prefix: place.prefix,
@@ -72,7 +72,9 @@ export async function deliver(
     const close = (): Promise<unknown> =>
       Promise.allSettled([...workers.values()].map((worker) => worker.close()));
     // A worker of BullMQ that does not reach Redis waits for that before it closes.
-    if (copy.redis.status === "ready") await endsWithin(close(), END_MS);
+    const closing = copy.redis.status === "ready" ? close() : null;
+    await handOver.idle();
+    if (closing !== null) await endsWithin(closing, END_MS);
     await copy.end();
     await endsWithin(close(), END_MS);
   }

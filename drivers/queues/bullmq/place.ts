@@ -26,6 +26,8 @@ export interface Place extends Settings {
   readonly curious: Set<(queue: string) => void>;
   /** The connection, made at the first use. */
   redis(): Redis;
+  /** Resolves when Redis is there; rejects when the connection has ended for good. */
+  reachable(): Promise<void>;
   /** A connection that may wait for jobs, with whatever is copied from it. */
   copy(): Copy;
   /** Ends the connection, unless it is the application's. */
@@ -53,12 +55,21 @@ export function placeOf(
   const connect = connectorOf(source);
   const isOurs = !isConnection(source);
   let redis: Redis | null = null;
+  let reaching: Promise<void> | null = null;
 
   function open(): Redis {
     if (redis !== null) return redis;
     redis = connect();
     if (isOurs) redis.on("error", onError);
     return redis;
+  }
+
+  async function reach(): Promise<void> {
+    const connection = open();
+    if (connection.status === "wait") connection.connect().catch(onError);
+    if (connection.status !== "end") await happening(connection, "ready", "end");
+    reaching = null;
+    if (connection.status === "end") throw new Error("the connection is closed");
   }
 
   function copy(): Copy {
@@ -85,6 +96,7 @@ export function placeOf(
     namesKey: `${prefix}:queues`,
     curious: new Set(),
     redis: open,
+    reachable: () => open().status === "ready" ? Promise.resolve() : reaching ??= reach(),
     copy,
     async close(): Promise<void> {
       if (redis === null || !isOurs) return;
