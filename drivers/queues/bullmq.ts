@@ -12,8 +12,8 @@
  *    by a signal is announced again for an earlier time than it was. While a job is being handed
  *    over, a second one is kept and follows it: the first may have been judged by an older row.
  * 2. **A job is done when the worker took it over.** Steps never run inside BullMQ. What is held for
- *    longer than half a minute, because its process died or all its slots are taken, goes to whoever
- *    has one; the claim on the row sorts it out.
+ *    longer than half a minute, because its process died or all its slots are taken, goes to others
+ *    too; the claim on the row sorts it out.
  * 3. **When Redis is away**, a start waits for a second at the most. Its job stays in the memory of
  *    this process and is told when Redis is back. What is lost with the process, or with Redis, is
  *    found by the sweep after its grace (`housekeeping.stuckScheduled`).
@@ -60,11 +60,18 @@ export interface BullmqQueueOptions {
   readonly prefix?: string;
   /**
    * How many jobs of a queue a listener takes at a time. They are claimed together; a worker that is
-   * busy holds as many back from the others, for half a minute at the most.
+   * busy keeps as many from the others.
    *
    * @default {10}
    */
   readonly batchSize?: number;
+  /**
+   * How long a job is kept from others while it is handed over, in milliseconds. After that, and
+   * after twice that at the latest, another listener gets it as well.
+   *
+   * @default {30000}
+   */
+  readonly holdMs?: number;
   /** Hears of troubles with Redis that the queue gets over by itself; default: nobody. */
   readonly onError?: (error: Error) => void;
 }
@@ -90,7 +97,13 @@ export function bullmqQueue(
   source: string | URL | RedisConnectionOptions | RedisConnection,
   options: BullmqQueueOptions = {},
 ): QueueDriver {
-  const settings = { prefix: "pawl", batchSize: 10, onError: () => {}, ...options };
+  const settings = {
+    prefix: "pawl",
+    batchSize: 10,
+    holdMs: 30_000,
+    onError: () => {},
+    ...options,
+  };
   const place = placeOf(source, settings);
   const announcer = createAnnouncer(place);
   const clocks: Clock[] = [];

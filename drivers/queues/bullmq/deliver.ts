@@ -12,10 +12,6 @@ import { aborted, endsWithin } from "../patience.ts";
 import type { Load } from "./announce.ts";
 import { bullName, type Place } from "./place.ts";
 
-/** How long a job is kept from others while it is handed over. */
-const HOLD_MS = 30_000;
-/** How often somebody looks for jobs that were held for too long. */
-const STALLED_LOOK_MS = 15_000;
 /** How long BullMQ waits after it could not reach Redis. */
 const RETRY_MS = 500;
 /** How long BullMQ is given to put down what it holds when the listener ends. */
@@ -41,9 +37,9 @@ export async function deliver(
         connection: copy.redis,
         prefix: place.prefix,
         concurrency: place.batchSize,
-        lockDuration: HOLD_MS,
+        lockDuration: place.holdMs,
         skipLockRenewal: true,
-        stalledInterval: STALLED_LOOK_MS,
+        stalledInterval: Math.ceil(place.holdMs / 2),
         // However often a job was held for too long, it is not given up: its row is still there.
         maxStalledCount: Number.MAX_SAFE_INTEGER,
         runRetryDelay: RETRY_MS,

@@ -14,6 +14,8 @@ export interface Settings {
   readonly prefix: string;
   /** How many jobs of a queue are taken at a time. */
   readonly batchSize: number;
+  /** How long a job is kept from others. */
+  readonly holdMs: number;
   /** Hears of troubles that pass by themselves. */
   readonly onError: (error: Error) => void;
 }
@@ -51,7 +53,7 @@ export function placeOf(
   source: string | URL | RedisOptions | Redis,
   settings: Settings,
 ): Place {
-  const { prefix, batchSize, onError } = checked(settings);
+  const { onError } = checked(settings);
   const connect = connectorOf(source);
   const isOurs = !isConnection(source);
   let redis: Redis | null = null;
@@ -68,8 +70,12 @@ export function placeOf(
     const connection = open();
     if (connection.status === "wait") connection.connect().catch(onError);
     if (connection.status !== "end") await happening(connection, "ready", "end");
-    reaching = null;
     if (connection.status === "end") throw new Error("the connection is closed");
+  }
+
+  function reachable(): Promise<void> {
+    if (open().status === "ready") return Promise.resolve();
+    return reaching ??= reach().finally(() => void (reaching = null));
   }
 
   function copy(): Copy {
@@ -90,13 +96,11 @@ export function placeOf(
   }
 
   return {
-    prefix,
-    batchSize,
-    onError,
-    namesKey: `${prefix}:queues`,
+    ...settings,
+    namesKey: `${settings.prefix}:queues`,
     curious: new Set(),
     redis: open,
-    reachable: () => open().status === "ready" ? Promise.resolve() : reaching ??= reach(),
+    reachable,
     copy,
     async close(): Promise<void> {
       if (redis === null || !isOurs) return;
@@ -139,13 +143,14 @@ export function bullName(queue: string): string {
 }
 
 function checked(settings: Settings): Settings {
-  const { prefix, batchSize, onError } = settings;
+  const { prefix, batchSize, holdMs, onError } = settings;
   if (typeof prefix !== "string" || prefix === "") {
     throw new InvalidInputError(`Cannot use ${show(prefix)} as prefix: use a text for keys`);
   }
-  if (!Number.isSafeInteger(batchSize) || batchSize < 1) {
+  for (const [name, value] of Object.entries({ batchSize, holdMs })) {
+    if (Number.isSafeInteger(value) && value >= 1) continue;
     throw new InvalidInputError(
-      `Cannot use ${show(batchSize)} as batchSize: use a whole number of at least 1`,
+      `Cannot use ${show(value)} as ${name}: use a whole number of at least 1`,
     );
   }
   if (typeof onError !== "function") {
