@@ -10,7 +10,7 @@ import type { JobHandler, ListenOptions } from "../../../src/seams/queue.ts";
 import { createHandOver } from "../hand_over.ts";
 import { aborted, endsWithin } from "../patience.ts";
 import type { Load } from "./announce.ts";
-import { bullName, type Place } from "./place.ts";
+import { bullName, happening, type Place } from "./place.ts";
 
 /** How long BullMQ waits after it could not reach Redis. */
 const RETRY_MS = 500;
@@ -61,17 +61,19 @@ export async function deliver(
   }
 
   try {
+    // A worker of BullMQ that has never reached Redis can hardly be closed.
+    while (copy.redis.status !== "ready" && !signal.aborted) {
+      await Promise.race([happening(copy.redis, "ready"), aborted(signal)]);
+    }
     for (const queue of queues ?? []) serve(queue);
     await (queues === undefined ? serveAll() : aborted(signal));
   } finally {
     place.curious.delete(serve);
-    const close = (): Promise<unknown> =>
-      Promise.allSettled([...workers.values()].map((worker) => worker.close()));
-    // A worker of BullMQ that does not reach Redis waits for that before it closes.
-    const closing = copy.redis.status === "ready" ? close() : null;
+    const closing = Promise.all([...workers.values()].map((worker) => worker.close()));
     await handOver.idle();
-    if (closing !== null) await endsWithin(closing, END_MS);
+    // Without Redis there is nothing to put down, and nothing to wait for.
+    await endsWithin(Promise.race([closing, happening(copy.redis, "close")]), END_MS);
     await copy.end();
-    await endsWithin(close(), END_MS);
+    await endsWithin(closing, END_MS);
   }
 }

@@ -62,7 +62,9 @@ export function placeOf(
   function open(): Redis {
     if (redis !== null) return redis;
     redis = connect();
-    if (isOurs) redis.on("error", onError);
+    if (!isOurs) return redis;
+    redis.on("error", onError);
+    endsAlways(redis);
     return redis;
   }
 
@@ -80,18 +82,18 @@ export function placeOf(
 
   function copy(): Copy {
     const copies: Redis[] = [];
-    // BullMQ makes a copy for each queue to wait on. It cannot end one that has never been
-    // connected without waiting for that, so that we must be able to.
-    const tracked = (original: Redis, override: Partial<RedisOptions>): Redis => {
-      const made = original.duplicate(override);
+    const tracked = (override: Partial<RedisOptions>): Redis => {
+      const made = open().duplicate(override);
       copies.push(made);
       made.on("error", onError);
-      made.duplicate = (more) => tracked(original, { ...override, ...more });
+      // BullMQ makes a copy for each queue, to wait on.
+      made.duplicate = (more) => tracked({ ...override, ...more });
+      endsAlways(made);
       return made;
     };
     return {
-      redis: tracked(open(), { maxRetriesPerRequest: null, retryStrategy }),
-      end: async () => void await Promise.all(copies.map(disconnect)),
+      redis: tracked({ maxRetriesPerRequest: null, retryStrategy }),
+      end: async () => void await Promise.all(copies.map(end)),
     };
   }
 
@@ -104,18 +106,25 @@ export function placeOf(
     copy,
     async close(): Promise<void> {
       if (redis === null || !isOurs) return;
-      await disconnect(redis);
+      await end(redis);
     },
   };
 }
 
 /**
- * Ends a connection. One that waits for its next attempt to reconnect is let have it: `disconnect`
- * would leave its commands without an answer for ever.
+ * Lets a connection end in every state. One that waits for its next attempt to reconnect would never
+ * end, nor would its commands: `disconnect` takes the attempt away. Here it is let have it.
  */
-async function disconnect(redis: Redis): Promise<void> {
-  redis.options.retryStrategy = () => null;
-  if (redis.status === "reconnecting") await endsWithin(happening(redis, "end", "ready"), END_MS);
+function endsAlways(redis: Redis): void {
+  const disconnect = redis.disconnect.bind(redis);
+  redis.disconnect = (reconnect) => {
+    if (reconnect !== true) redis.options.retryStrategy = () => null;
+    if (reconnect === true || redis.status !== "reconnecting") disconnect(reconnect);
+    else redis.once("ready", disconnect);
+  };
+}
+
+async function end(redis: Redis): Promise<void> {
   if (redis.status === "end") return;
   const ended = happening(redis, "end");
   redis.disconnect();
@@ -123,7 +132,10 @@ async function disconnect(redis: Redis): Promise<void> {
 }
 
 /** Resolves at the next of these events. */
-function happening(redis: Redis, ...events: readonly ("end" | "ready")[]): Promise<void> {
+export function happening(
+  redis: Redis,
+  ...events: readonly ("close" | "end" | "ready")[]
+): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       for (const event of events) redis.off(event, done);
