@@ -5,9 +5,9 @@
  */
 
 import { Worker } from "bullmq";
-import { wait } from "../../../src/seams/clock.ts";
 import type { JobHandler, ListenOptions } from "../../../src/seams/queue.ts";
 import { createHandOver } from "../hand_over.ts";
+import { serveLanes } from "../lanes.ts";
 import { aborted, endsWithin } from "../patience.ts";
 import type { Load } from "./announce.ts";
 import { bullName, happening, type Place } from "./place.ts";
@@ -21,8 +21,9 @@ const END_MS = 5_000;
 export async function deliver(
   place: Place,
   handler: JobHandler,
-  { signal, clock, pollMs, queues }: ListenOptions,
+  how: ListenOptions,
 ): Promise<void> {
+  const { signal } = how;
   const handOver = createHandOver(handler);
   const copy = place.copy();
   const workers = new Map<string, Worker<Load>>();
@@ -49,26 +50,15 @@ export async function deliver(
     workers.set(queue, worker);
   }
 
-  /** Serves whatever queue there is; the ones of this process are heard of at once. */
-  async function serveAll(): Promise<void> {
-    place.curious.add(serve);
-    const over = aborted(signal);
-    while (!signal.aborted) {
-      const names = copy.redis.smembers(place.namesKey).catch((): string[] => []);
-      for (const name of await Promise.race([names, over]) ?? []) serve(name);
-      await wait(clock, pollMs, signal);
-    }
-  }
-
   try {
     // A worker of BullMQ that has never reached Redis can hardly be closed.
     while (copy.redis.status !== "ready" && !signal.aborted) {
       await Promise.race([happening(copy.redis, "ready"), aborted(signal)]);
     }
-    for (const queue of queues ?? []) serve(queue);
-    await (queues === undefined ? serveAll() : aborted(signal));
+    const all = (): Promise<string[]> => copy.redis.smembers(place.namesKey);
+    const lanes = { laneOf: (queue: string) => queue, all, curious: place.curious };
+    await serveLanes(lanes, serve, how);
   } finally {
-    place.curious.delete(serve);
     const closing = Promise.all([...workers.values()].map((worker) => worker.close()));
     await handOver.idle();
     // Without Redis there is nothing to put down, and nothing to wait for.
