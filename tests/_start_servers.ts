@@ -120,6 +120,20 @@ export const redisLauncher: Launcher = {
   },
 };
 
+/** NATS with JetStream, which keeps its streams in its folder. */
+export const natsLauncher: Launcher = {
+  programs: ["nats-server"],
+  package: "nats-server",
+  stopSignal: "KILL",
+  async launch({ folder, port, path }): Promise<number> {
+    await inBackground(path("nats-server"), [
+      ...["--addr", HOST, "--port", String(port), "--jetstream", "--store_dir", folder],
+      ...["--pid", `${folder}/pid`],
+    ]);
+    return await pidIn(`${folder}/pid`);
+  },
+};
+
 /** Starts a server that goes when this process goes; null when its programs are not here. */
 export async function start(launcher: Launcher): Promise<Started | null> {
   const paths = await findPrograms(launcher.programs);
