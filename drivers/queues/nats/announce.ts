@@ -39,7 +39,7 @@ export function createAnnouncer(place: Place): Teller {
     reachable: async () => void await link.reachable(),
     async hand(jobs, telling) {
       try {
-        await publishAll(jobs, telling);
+        await Promise.race([publishAll(jobs, telling), link.broken()]);
       } catch (error) {
         place.doubt();
         throw error;

@@ -14,6 +14,8 @@ export interface Link {
   isThere(): boolean;
   /** Resolves when it is; rejects when the connection has ended for good. */
   reachable(): Promise<NatsConnection>;
+  /** Rejects when the connection breaks: what was asked then is never answered. */
+  broken(): Promise<never>;
   /** Ends the connection, unless it is the application's. */
   close(): Promise<void>;
 }
@@ -47,7 +49,7 @@ export function linkTo(
 
   /** Follows what becomes of a connection, to its end. */
   async function follow(one: NatsConnection): Promise<void> {
-    note(true);
+    note(!one.isClosed());
     for await (const { type } of one.status()) {
       if (type === "disconnect") note(false);
       if (type === "reconnect") note(true);
@@ -73,8 +75,14 @@ export function linkTo(
     throw new Error("the connection is closed");
   }
 
+  async function broken(): Promise<never> {
+    while (there) await moved.promise;
+    throw new Error("the connection broke");
+  }
+
   return {
     isThere: () => there,
+    broken,
     reachable() {
       if (there && connection !== null) return Promise.resolve(connection);
       return reaching ??= reach().finally(() => void (reaching = null));
