@@ -1,6 +1,7 @@
 /** What only the queue on NATS promises: lanes, streams, waits, connections. */
 
 import assert from "node:assert/strict";
+import type { EventEmitter } from "node:events";
 import { jetstreamManager, RetentionPolicy } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { natsQueue, type NatsQueueOptions } from "../../drivers/queues/nats.ts";
@@ -123,6 +124,24 @@ Deno.test({
     await other.enqueue([job("2")]);
     await other.close();
     await assert.rejects(other.enqueue([job("3")]), /\[nats\] Cannot use the queue: it is closed/);
+  },
+});
+
+Deno.test({
+  name: "a write that fails after its connection has closed does not end the process",
+  ignore,
+  async fn() {
+    await using nats = await freshNats();
+    const connection = await connect({ servers: new URL(nats.url).host });
+    const queue = natsQueue(connection, { stream: nats.stream });
+    await queue.enqueue([job("1")]);
+    const { transport: { socket } } = (connection as unknown as {
+      protocol: { transport: { socket: EventEmitter } };
+    }).protocol;
+    await queue.close();
+    await connection.close();
+    // What Deno and Node do a moment after a write to a socket that the other side has ended.
+    assert.equal(socket.emit("error", new Error("write after end")), true);
   },
 });
 

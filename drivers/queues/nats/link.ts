@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { EventEmitter } from "node:events";
 import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
 import { InvalidInputError } from "../../../src/errors.ts";
 import { endsWithin } from "../patience.ts";
@@ -49,10 +50,13 @@ export function linkTo(
 
   /** Follows what becomes of a connection, to its end. */
   async function follow(one: NatsConnection): Promise<void> {
+    keepHearing(one);
     note(!one.isClosed());
     for await (const { type } of one.status()) {
       if (type === "disconnect") note(false);
-      if (type === "reconnect") note(true);
+      if (type !== "reconnect") continue;
+      keepHearing(one);
+      note(true);
     }
     // The client gives up when the server refuses it; a new connection may be let in.
     if (isOurs) connection = null;
@@ -139,4 +143,21 @@ function isConnection(
 ): source is NatsConnection {
   return typeof source === "object" && source !== null && "isClosed" in source &&
     typeof source.isClosed === "function";
+}
+
+/** What is behind a connection of `@nats-io/transport-node`. */
+interface Inside {
+  readonly protocol?: { readonly transport?: { readonly socket?: EventEmitter } };
+}
+
+/**
+ * Keeps the process alive when the server goes. The client takes all its listeners off a socket that
+ * has closed (`@nats-io/transport-node` 3.4); a write that fails a moment later is an error that
+ * nobody hears, and such a one ends a process.
+ */
+function keepHearing(connection: NatsConnection): void {
+  const socket = (connection as NatsConnection & Inside).protocol?.transport?.socket;
+  if (socket === undefined) return;
+  const removeAllListeners = socket.removeAllListeners.bind(socket);
+  socket.removeAllListeners = (event) => removeAllListeners(event).on("error", () => {});
 }
