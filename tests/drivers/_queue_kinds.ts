@@ -26,6 +26,8 @@ export interface QueueKind {
   readonly name: string;
   /** The server's name, as messages have it. */
   readonly server: string;
+  /** What an address of the server begins with. */
+  readonly scheme: string;
   /** Whether the server that tests share is there. */
   readonly isThere: boolean;
   /** Whether one can be started that may be harmed. */
@@ -62,6 +64,7 @@ export const QUEUE_KINDS: readonly QueueKind[] = [
   {
     name: "bullmq",
     server: "Redis",
+    scheme: "redis",
     isThere: HAS_REDIS,
     canStart: CAN_START_REDIS,
     async fresh() {
@@ -75,6 +78,7 @@ export const QUEUE_KINDS: readonly QueueKind[] = [
   {
     name: "nats",
     server: "NATS",
+    scheme: "nats",
     isThere: HAS_NATS,
     canStart: CAN_START_NATS,
     async fresh() {

@@ -1,27 +1,20 @@
 /**
  * One worker process. It says every body that runs in its own journal, and ends on SIGTERM.
  *
- * `deno run -A tests/processes/_worker.ts <address of the store> <journal file> <milliseconds per body>`
+ * `deno run -A tests/processes/_worker.ts <JSON of WorkerTask>`
  */
 
 import { closeSync, openSync, writeSync } from "node:fs";
 import process from "node:process";
-import { createEngine } from "../../mod.ts";
-import { LEASE_MS, order } from "./_story.ts";
-import { openStore } from "./_stores.ts";
+import { openEngine, orderAt, type WorkerTask } from "./_engines.ts";
 
-const [address = "", journal = "", paceMs = "0"] = process.argv.slice(2);
+const { journal, paceMs, ...where } = JSON.parse(process.argv[2] ?? "") as WorkerTask;
 const file = openSync(journal, "a");
-const definition = order(async (line) => {
+const definition = orderAt(where, async (line) => {
   writeSync(file, `${line}\n`);
-  if (paceMs !== "0") await new Promise((resolve) => setTimeout(resolve, Number(paceMs)));
+  if (paceMs > 0) await new Promise((resolve) => setTimeout(resolve, paceMs));
 });
-const engine = createEngine({
-  store: await openStore(address),
-  workflows: [definition],
-  leaseMs: LEASE_MS,
-  pollMs: 50,
-});
+const engine = await openEngine(where, definition);
 const worker = engine.work({ concurrency: 20 });
 process.once("SIGTERM", () => void worker.stop());
 await worker.stopped;
