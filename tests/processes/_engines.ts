@@ -48,7 +48,8 @@ export async function openEngine(
   });
 }
 
-async function openStore(address: string): Promise<StoreDriver> {
+/** Opens a store by its address: a URL of a server, or the path of a SQLite file. */
+export async function openStore(address: string): Promise<StoreDriver> {
   if (address.startsWith("postgres")) {
     const { postgresStore } = await import("../../drivers/postgres/mod.ts");
     return postgresStore(address);
