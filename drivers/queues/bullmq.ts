@@ -62,7 +62,7 @@ export interface BullmqQueueOptions {
    * How many jobs of a queue a listener takes at a time. They are claimed together; a worker that is
    * busy keeps as many from the others.
    *
-   * @default {10}
+   * @default {20}
    */
   readonly batchSize?: number;
   /**
@@ -99,7 +99,7 @@ export function bullmqQueue(
 ): QueueDriver {
   const settings = {
     prefix: "pawl",
-    batchSize: 10,
+    batchSize: 20,
     holdMs: 30_000,
     onError: () => {},
     ...options,

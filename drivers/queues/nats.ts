@@ -5,9 +5,10 @@
  * subjects and, for each, one durable consumer that all processes share: `now` for what is due, and
  * `later` for what waits. JetStream (up to 2.11) knows no time of delivery, so a job for later is
  * fetched once, refused with its delay, and comes again when that has passed. Long waits cost no
- * more than short ones, but each is remembered by its consumer in memory; that is why they have one
- * of their own, and why more than some hundred thousand of them are better left to the database, by
- * `scheduling: { cycle: "15 minutes" }` and `engine.cycle()`.
+ * more than short ones, but their consumer remembers each of them, so they have one of their own. On
+ * NATS 2.9 a million of them took 700 MB of the server's memory; what was due came within 3 ms all
+ * the same, and what waited for 100 ms came 120 ms late. Beyond that they are better left to the
+ * database, by `scheduling: { cycle: "15 minutes" }` and `engine.cycle()`.
  *
  * Nothing depends on NATS keeping a job:
  *
