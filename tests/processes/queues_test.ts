@@ -1,11 +1,12 @@
 /** Four processes on PostgreSQL with a queue on a server of its own, which dies in the middle. */
 
 import assert from "node:assert/strict";
-import { freshPostgres, postgresServer } from "../_servers.ts";
 import { isQueueName } from "../../bench/queues.ts";
+import { cluster } from "../../examples/cluster/cluster.ts";
+import { STEPS } from "../../examples/cluster/order.ts";
+import { freshPostgres, postgresServer } from "../_servers.ts";
 import { QUEUE_KINDS } from "../drivers/_queue_kinds.ts";
-import { cluster } from "./_cluster.ts";
-import { STEPS } from "./_story.ts";
+import { allKept } from "./_kept.ts";
 
 const WORKFLOWS = 5_000;
 const WORKERS = 4;
@@ -26,7 +27,8 @@ for (const kind of QUEUE_KINDS) {
       assert.ok(isQueueName(name));
       const address = `${kind.scheme}://${server.address}`;
       const queue = { name, address, lostMs: LOST_MS };
-      await using work = await cluster(database.url, WORKFLOWS, queue);
+      await using work = await cluster({ database: database.url, queue });
+      await work.start(WORKFLOWS);
       for (let worker = 0; worker < WORKERS; worker++) work.spawn();
       let restarted = false;
       await work.ended(async () => {
@@ -35,7 +37,7 @@ for (const kind of QUEUE_KINDS) {
         await server.restart();
       });
       assert.ok(restarted);
-      await work.check({ crashes: false, lostJobs: true });
+      allKept(await work.verdict({ crashes: false, lostJobs: true }));
     },
   });
 }
