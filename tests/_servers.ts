@@ -2,7 +2,7 @@
  * The databases that tests run on.
  *
  * A server is found in this order: the one that an environment variable names (`PAWL_TEST_POSTGRES`,
- * `PAWL_TEST_MYSQL`, `PAWL_TEST_REDIS`), the one on the default local port, one that is started for
+ * `PAWL_TEST_MYSQL`, `PAWL_TEST_REDIS`, `PAWL_TEST_NATS`), the one on the default local port, one that is started for
  * this run from the binaries of the machine, and, in CI as root on Debian, one that is installed
  * first. Test files of one run share it; each gets a fresh database of its own.
  *
@@ -17,6 +17,7 @@ import {
   type Launcher,
   mariadbLauncher,
   mayInstall,
+  natsLauncher,
   postgresLauncher,
   redisLauncher,
   start,
@@ -113,6 +114,21 @@ const REDIS: Kind = {
   },
 };
 
+const NATS: Kind = {
+  name: "NATS",
+  variable: "PAWL_TEST_NATS",
+  local: ["nats://127.0.0.1:4222"],
+  launcher: natsLauncher,
+  startedUrl: (address) => `nats://${address}`,
+  async probe(url): Promise<string> {
+    const hello = await natsHello(url);
+    const { version, jetstream } = JSON.parse(/^INFO (.*)/.exec(hello)?.[1] ?? "{}");
+    if (version === undefined) throw new Error(`it said ${JSON.stringify(hello.slice(0, 80))}`);
+    if (jetstream !== true) throw new Error("it runs without JetStream");
+    return `NATS ${version}`;
+  },
+};
+
 /** A PostgreSQL server, or null when there is none; in CI that is an error. */
 export function postgresServer(): Promise<Server | null> {
   return locate(POSTGRES);
@@ -126,6 +142,11 @@ export function mysqlServer(): Promise<Server | null> {
 /** A Redis server, or null when there is none; in CI that is an error. */
 export function redisServer(): Promise<Server | null> {
   return locate(REDIS);
+}
+
+/** A NATS server with JetStream, or null when there is none; in CI that is an error. */
+export function natsServer(): Promise<Server | null> {
+  return locate(NATS);
 }
 
 /** A PostgreSQL database of its own. */
@@ -298,11 +319,24 @@ export async function mysqlQuery(url: string, text: string): Promise<Record<stri
   }
 }
 
-async function redisInfo(url: string): Promise<string> {
-  const { hostname, port } = new URL(url);
-  const connection = await Deno.connect({ hostname, port: Number(port || 6379) });
+function redisInfo(url: string): Promise<string> {
+  return exchange(url, { port: 6379, say: "INFO server\r\n" });
+}
+
+/** What NATS says to whoever connects. */
+export function natsHello(url: string): Promise<string> {
+  return exchange(url, { port: 4222, say: "" });
+}
+
+/** What a server answers first. */
+async function exchange(
+  url: string,
+  { port, say }: { readonly port: number; readonly say: string },
+): Promise<string> {
+  const { hostname, port: given } = new URL(url);
+  const connection = await Deno.connect({ hostname, port: Number(given || port) });
   try {
-    await connection.write(new TextEncoder().encode("INFO server\r\n"));
+    await connection.write(new TextEncoder().encode(say));
     const buffer = new Uint8Array(8_192);
     const read = await connection.read(buffer);
     return new TextDecoder().decode(buffer.subarray(0, read ?? 0));

@@ -120,6 +120,20 @@ export const redisLauncher: Launcher = {
   },
 };
 
+/** NATS with JetStream, which keeps its streams in its folder. */
+export const natsLauncher: Launcher = {
+  programs: ["nats-server"],
+  package: "nats-server",
+  stopSignal: "KILL",
+  async launch({ folder, port, path }): Promise<number> {
+    await inBackground(path("nats-server"), [
+      ...["--addr", HOST, "--port", String(port), "--jetstream", "--store_dir", folder],
+      ...["--pid", `${folder}/pid`],
+    ]);
+    return await pidIn(`${folder}/pid`);
+  },
+};
+
 /** Starts a server that goes when this process goes; null when its programs are not here. */
 export async function start(launcher: Launcher): Promise<Started | null> {
   const paths = await findPrograms(launcher.programs);
@@ -193,7 +207,8 @@ async function debianPostgresFolders(): Promise<string[]> {
   return versions.sort((a, b) => Number(b) - Number(a)).map((name) => `${root}/${name}/bin`);
 }
 
-function freePort(): number {
+/** A port that nobody uses now. */
+export function freePort(): number {
   const listener = Deno.listen({ hostname: HOST, port: 0 });
   const { port } = listener.addr as Deno.NetAddr;
   listener.close();

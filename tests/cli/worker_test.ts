@@ -7,7 +7,7 @@ import {
   systemClock,
   workflow,
 } from "../../mod.ts";
-import { openStore } from "../processes/_stores.ts";
+import { openStore } from "../../examples/cluster/engine.ts";
 import { onStores } from "./_harness.ts";
 import { brisk, bulk, ITEMS, STEPS, stubborn } from "./_load.ts";
 import { onDatabases, pawl, type Running, start, until } from "./_process.ts";

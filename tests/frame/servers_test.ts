@@ -6,6 +6,7 @@ import {
   freshSqlite,
   mysqlQuery,
   mysqlServer,
+  natsServer,
   postgresQuery,
   postgresServer,
   RECORD_VARIABLE,
@@ -17,6 +18,7 @@ import {
   findPrograms,
   type Launcher,
   mariadbLauncher,
+  natsLauncher,
   postgresLauncher,
   redisLauncher,
 } from "../_start_servers.ts";
@@ -28,6 +30,7 @@ const START_SERVERS = new URL("../_start_servers.ts", import.meta.url).href;
 const postgres = await postgresServer();
 const mysql = await mysqlServer();
 const redis = await redisServer();
+const nats = await natsServer();
 
 /** Runs a snippet in a process of its own, with an environment of its own. */
 async function inProcess(
@@ -76,6 +79,15 @@ Deno.test({
 }, () => {
   const { how, version } = redis as Server;
   assert.match(version, /^Redis \d+\.\d+\.\d+$/);
+  assert.notEqual(how, "");
+});
+
+Deno.test({
+  name: "natsServer() answers, and says what it is and how it was found",
+  ignore: nats === null,
+}, () => {
+  const { how, version } = nats as Server;
+  assert.match(version, /^NATS \d+\.\d+\.\d+$/);
   assert.notEqual(how, "");
 });
 
@@ -155,14 +167,15 @@ Deno.test("a server that is named but does not answer is an error that says what
     PAWL_TEST_POSTGRES: "postgres://nobody:secret@127.0.0.1:1/postgres",
     PAWL_TEST_MYSQL: "mysql://nobody:secret@127.0.0.1:1",
     PAWL_TEST_REDIS: "redis://127.0.0.1:1",
+    PAWL_TEST_NATS: "nats://127.0.0.1:1",
   };
   const code = `import * as servers from ${JSON.stringify(SERVERS)};
-    for (const find of ["postgresServer", "mysqlServer", "redisServer"]) {
+    for (const find of ["postgresServer", "mysqlServer", "redisServer", "natsServer"]) {
       await servers[find]().then(() => console.log("found"), (error) => console.log(error.message));
     }`;
   const { stdout } = await inProcess(code, named);
   const lines = stdout.split("\n");
-  assert.equal(lines.length, 3, stdout);
+  assert.equal(lines.length, 4, stdout);
   for (const [at, variable] of Object.keys(named).entries()) {
     assert.match(lines[at] as string, /^Cannot use the .* server at 127\.0\.0\.1:1: .*refused/i);
     assert.match(lines[at] as string, new RegExp(`; start it, or correct or unset ${variable}$`));
@@ -174,6 +187,7 @@ const LAUNCHERS: readonly [name: string, launcher: Launcher][] = [
   ["postgresLauncher", postgresLauncher],
   ["mariadbLauncher", mariadbLauncher],
   ["redisLauncher", redisLauncher],
+  ["natsLauncher", natsLauncher],
 ];
 
 for (const [name, launcher] of LAUNCHERS) {

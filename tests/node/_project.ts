@@ -25,7 +25,10 @@ export interface Project {
 }
 
 const HERE = new URL("./", import.meta.url);
-const FILES = ["conformance.mjs", "engine.mjs", "_stores.mjs", "_worker.mjs", "every_entry.ts"];
+const FILES = [
+  ...["conformance.mjs", "engine.mjs", "_stores.mjs", "_worker.mjs"],
+  ...["every_entry.ts", "nats_entry.ts"],
+];
 
 /** Packs, and installs what was packed as npm does for its users. */
 export async function makeProject(): Promise<Project> {

@@ -33,7 +33,10 @@ export const BUN: Runtime = { name: "Bun", folder: "bun", program: "bun", testin
 /** The compilers: the oldest and the newest that the declarations are checked with. */
 export const COMPILERS: readonly string[] = ["typescript-5.9", "typescript-7"];
 
-const CLIENTS = ["@types/pg", "mysql2", "pg"];
+const CLIENTS = [
+  ...["@nats-io/jetstream", "@nats-io/transport-node", "@types/pg", "bullmq", "ioredis", "mysql2"],
+  "pg",
+];
 const ARM = Deno.build.arch === "aarch64";
 
 function node(version: number): Runtime {

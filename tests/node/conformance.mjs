@@ -3,6 +3,7 @@
  * `PAWL_NODE_SUBJECT` names what is tested, `PAWL_NODE_DATABASE` its path or URL, empty at first.
  */
 
+import crypto from "node:crypto";
 import process from "node:process";
 import { after, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
@@ -61,7 +62,48 @@ const SUBJECTS = {
       }),
     });
   },
+  "bullmq queue": () => redisQueues(),
+  "nats queue": () => natsQueues(),
 };
+
+/** Keys of its own for each case, on a Redis that others use too. */
+async function redisQueues() {
+  const { bullmqQueue } = await import("@pawl/pawl/bullmq");
+  const { Redis } = await import("ioredis");
+  const redis = new Redis(address);
+  after(() => redis.quit());
+  queues("bullmq", {
+    open() {
+      const prefix = `pawl_test_${crypto.randomUUID().slice(0, 8)}`;
+      return {
+        ...onRealTime(bullmqQueue(address, { prefix })),
+        async drop() {
+          const keys = await redis.keys(`${prefix}:*`);
+          if (keys.length > 0) await redis.del(...keys);
+        },
+      };
+    },
+  });
+}
+
+/** A stream of its own for each case, on a NATS that others use too. */
+async function natsQueues() {
+  const { natsQueue } = await import("@pawl/pawl/nats");
+  const { jetstreamManager } = await import("@nats-io/jetstream");
+  const { connect } = await import("@nats-io/transport-node");
+  const connection = await connect({ servers: new URL(address).host });
+  after(() => connection.close());
+  const { streams } = await jetstreamManager(connection);
+  queues("nats", {
+    open() {
+      const stream = `pawl_test_${crypto.randomUUID().slice(0, 8)}`;
+      return {
+        ...onRealTime(natsQueue(address, { stream })),
+        drop: () => streams.delete(stream).catch(() => {}),
+      };
+    },
+  });
+}
 
 async function postgresQuery() {
   const { default: pg } = await import("pg");

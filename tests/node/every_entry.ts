@@ -1,5 +1,5 @@
 /**
- * Every entry of the package as TypeScript sees it: what is inferred and what is refused. It is
+ * Every entry of the package but one as TypeScript sees it: what is inferred and what is refused. It is
  * compiled against the sources by Deno and against the installed package by `tsc`; nobody runs it.
  */
 
@@ -19,6 +19,7 @@ import {
   type StoreDriver,
   workflow,
 } from "@pawl/pawl";
+import { bullmqQueue } from "@pawl/pawl/bullmq";
 import { run as runCommandLine } from "@pawl/pawl/cli";
 import { dashboard, toNodeListener } from "@pawl/pawl/dashboard";
 import { denoKvQueue } from "@pawl/pawl/deno-kv";
@@ -38,6 +39,7 @@ import {
   type TestEngine,
   testEngine,
 } from "@pawl/pawl/testing";
+import { Redis } from "ioredis";
 import { createPool } from "mysql2/promise";
 import { createServer, type Server } from "node:http";
 import { DatabaseSync } from "node:sqlite";
@@ -120,6 +122,9 @@ export const queues: readonly QueueDriver[] = [
   pollingQueue(),
   denoKvQueue({ path: "jobs.kv" }),
   postgresQueue(pool, { batchSize: 5 }),
+  bullmqQueue("redis://localhost", { prefix: "app" }),
+  bullmqQueue({ host: "localhost" }),
+  bullmqQueue(new Redis()),
 ];
 
 /** A queue in the store's own database. */

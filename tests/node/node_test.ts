@@ -13,15 +13,26 @@ import {
   freshPostgres,
   freshSqlite,
   mysqlServer,
+  natsServer,
   postgresServer,
+  recordDatabase,
+  redisServer,
+  type Server,
 } from "../_servers.ts";
 import { installIn, makeProject, type Project } from "./_project.ts";
 import { reportOf } from "./_report.ts";
 import { BUN, COMPILERS, hasNpm, NODE_22, NODE_24, runProgram, type Runtime } from "./_tools.ts";
 
 const config = await Deno.readTextFile(new URL("../../deno.json", import.meta.url));
-/** The entries that need the client of a database, and all others. */
-const CLIENTS = ["@pawl/pawl/postgres", "@pawl/pawl/mysql"];
+/** The entries that need a client, each with the one that is missed first. */
+const MISSED: Readonly<Record<string, string>> = {
+  "@pawl/pawl/bullmq": "(bullmq|ioredis)",
+  "@pawl/pawl/mysql": "mysql2",
+  "@pawl/pawl/nats": "@nats-io/\\w+",
+  "@pawl/pawl/postgres": "pg",
+};
+const CLIENTS = Object.keys(MISSED);
+/** And all others. */
 const FREE = Object.keys((JSON.parse(config) as { exports: Record<string, string> }).exports)
   .map((entry) => `@pawl/pawl${entry.slice(1)}`)
   .filter((entry) => !CLIENTS.includes(entry));
@@ -29,6 +40,8 @@ const FREE = Object.keys((JSON.parse(config) as { exports: Record<string, string
 const npmIsHere = await hasNpm();
 const hasPostgres = npmIsHere && await postgresServer() !== null;
 const hasMysql = npmIsHere && await mysqlServer() !== null;
+const redis = npmIsHere ? await redisServer() : null;
+const nats = npmIsHere ? await natsServer() : null;
 
 /** Something that has conformance cases. */
 interface Subject {
@@ -57,7 +70,19 @@ const QUEUES: readonly Subject[] = [
     database: hasPostgres ? freshPostgres : null,
     cases: queueCases.length,
   },
+  { name: "bullmq queue", database: sharing(redis), cases: queueCases.length },
+  { name: "nats queue", database: sharing(nats), cases: queueCases.length },
 ];
+
+/** A server of which each case takes a part of its own. */
+function sharing(server: Server | null): Subject["database"] {
+  if (server === null) return null;
+  const drop = (): Promise<void> => Promise.resolve();
+  return async () => {
+    await recordDatabase(`${server.version} (${new URL(server.url).host})`);
+    return { url: server.url, drop, [Symbol.asyncDispose]: drop };
+  };
+}
 
 /** Bun only has what needs no client. */
 const PLACES: readonly (readonly [Runtime, readonly Subject[], readonly Subject[]])[] = [
@@ -133,13 +158,16 @@ for (const compiler of COMPILERS) {
     inProject(
       `${compiler}: every entry is typed, with ${resolution} resolution`,
       async (project) => {
-        const { code, output } = await project.compile(compiler, [
-          ...["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess"],
-          ...["--target", "es2022"],
+        const strict = [
+          ...["--noEmit", "--strict", "--noUncheckedIndexedAccess", "--target", "es2022"],
           ...["--module", module as string, "--moduleResolution", resolution as string],
-          "every_entry.ts",
-        ]);
-        assert.equal(code, 0, output);
+        ];
+        for (
+          const args of [["--exactOptionalPropertyTypes", "every_entry.ts"], ["nats_entry.ts"]]
+        ) {
+          const { code, output } = await project.compile(compiler, [...strict, ...args]);
+          assert.equal(code, 0, output);
+        }
       },
     );
   }
@@ -216,8 +244,9 @@ inProject(
       const program = project.programOf(NODE_22);
       const { code, output } = await runProgram(program, { args: ["free.mjs"], cwd: folder });
       assert.equal(code, 0, output);
-      assert.match(output, /^@pawl\/pawl\/postgres Cannot find package 'pg'/m);
-      assert.match(output, /^@pawl\/pawl\/mysql Cannot find package 'mysql2'/m);
+      for (const [entry, client] of Object.entries(MISSED)) {
+        assert.match(output, new RegExp(`^${entry} Cannot find package '${client}'`, "m"));
+      }
       await Deno.writeTextFile(join(folder, "free.ts"), imports);
       const args = ["--noEmit", "--strict", "--module", "nodenext", "free.ts"];
       for (const compiler of COMPILERS) {
@@ -230,7 +259,8 @@ inProject(
   },
 );
 
-Deno.test("every_entry.ts has every entry", async () => {
-  const text = await Deno.readTextFile(new URL("every_entry.ts", import.meta.url));
+Deno.test("every_entry.ts and nats_entry.ts have every entry", async () => {
+  const files = ["every_entry.ts", "nats_entry.ts"].map((name) => new URL(name, import.meta.url));
+  const text = (await Promise.all(files.map((file) => Deno.readTextFile(file)))).join("\n");
   for (const entry of [...FREE, ...CLIENTS]) assert.ok(text.includes(`from "${entry}";`), entry);
 });

@@ -65,7 +65,7 @@ Deno.test("what the package's files import is in the package, in Node, or a peer
       checked++;
       if (name.startsWith("node:")) continue;
       if (!name.startsWith(".")) {
-        const client = name.split("/")[0] as string;
+        const client = name.split("/").slice(0, name.startsWith("@") ? 2 : 1).join("/");
         assert.ok(Object.hasOwn(peerDependencies, client), `${path} imports ${name}`);
         continue;
       }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { cluster } from "../../examples/cluster/cluster.ts";
 import { freshMysql, freshPostgres, mysqlServer, postgresServer } from "../_servers.ts";
-import { cluster } from "./_cluster.ts";
+import { allKept } from "./_kept.ts";
 
 const WORKFLOWS = 5_000;
 const WORKERS = 4;
@@ -19,10 +20,11 @@ for (const { name, server, fresh } of SERVERS) {
     ignore: server === null,
     async fn() {
       await using database = await fresh();
-      await using work = await cluster(database.url, WORKFLOWS);
+      await using work = await cluster({ database: database.url });
+      await work.start(WORKFLOWS);
       for (let worker = 0; worker < WORKERS; worker++) work.spawn();
       await work.ended();
-      await work.check({ crashes: false });
+      allKept(await work.verdict({ crashes: false }));
     },
   });
 
@@ -31,7 +33,8 @@ for (const { name, server, fresh } of SERVERS) {
     ignore: server === null,
     async fn() {
       await using database = await fresh();
-      await using work = await cluster(database.url, WORKFLOWS / 5);
+      await using work = await cluster({ database: database.url });
+      await work.start(WORKFLOWS / 5);
       work.spawn(PACE_MS);
       let victim = work.spawn(PACE_MS);
       let kills = 0;
@@ -43,7 +46,7 @@ for (const { name, server, fresh } of SERVERS) {
         victim = work.spawn(PACE_MS);
       });
       assert.equal(kills, KILLS);
-      await work.check({ crashes: true });
+      allKept(await work.verdict({ crashes: true }));
     },
   });
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { cluster } from "../../examples/cluster/cluster.ts";
 import { freshSqlite } from "../_servers.ts";
-import { cluster } from "./_cluster.ts";
+import { allKept } from "./_kept.ts";
 
 const WORKFLOWS = 2_000;
 const KILLS = 4;
@@ -9,16 +10,18 @@ const PACE_MS = 10;
 
 Deno.test("EXE-05 two processes on one SQLite file run every step of 2,000 workflows exactly once", async () => {
   await using database = await freshSqlite();
-  await using work = await cluster(database.url, WORKFLOWS);
+  await using work = await cluster({ database: database.url });
+  await work.start(WORKFLOWS);
   work.spawn();
   work.spawn();
   await work.ended();
-  await work.check({ crashes: false });
+  allKept(await work.verdict({ crashes: false }));
 });
 
 Deno.test("HSK-08 HSK-22 workflows on SQLite survive the kills of one of two processes", async () => {
   await using database = await freshSqlite();
-  await using work = await cluster(database.url, WORKFLOWS);
+  await using work = await cluster({ database: database.url });
+  await work.start(WORKFLOWS);
   work.spawn(PACE_MS);
   let victim = work.spawn(PACE_MS);
   let kills = 0;
@@ -30,5 +33,5 @@ Deno.test("HSK-08 HSK-22 workflows on SQLite survive the kills of one of two pro
     victim = work.spawn(PACE_MS);
   });
   assert.equal(kills, KILLS);
-  await work.check({ crashes: true });
+  allKept(await work.verdict({ crashes: true }));
 });

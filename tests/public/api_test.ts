@@ -14,6 +14,8 @@ import {
   workflow,
 } from "@pawl/pawl";
 import * as all from "@pawl/pawl";
+import * as bullmq from "@pawl/pawl/bullmq";
+import * as nats from "@pawl/pawl/nats";
 import * as queues from "@pawl/pawl/queues";
 import * as testing from "@pawl/pawl/testing";
 import { memoryStore } from "@pawl/pawl/memory";
@@ -178,6 +180,8 @@ Deno.test("the names of the entries are these", () => {
     Object.keys(queues).sort(),
     ["inlineQueue", "pollingQueue", "postgresQueue"],
   );
+  assert.deepEqual(Object.keys(bullmq), ["bullmqQueue"]);
+  assert.deepEqual(Object.keys(nats), ["natsQueue"]);
   assert.equal(typeof memoryStore, "function");
   for (
     const name of [

@@ -82,11 +82,15 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "drivers/queues": ["src/errors.ts", "src/define", "src/state", "src/seams", "drivers/postgres"],
 };
 
-/** The database clients, and the only places that may import each. */
+/** The clients of databases and queues, and the only places that may import each. */
 export const CLIENTS: Readonly<Record<string, readonly string[]>> = {
   "node:sqlite": ["drivers/sqlite/"],
   "pg": ["drivers/postgres/", "drivers/queues/postgres.ts"],
   "mysql2": ["drivers/mysql/"],
+  "bullmq": ["drivers/queues/bullmq.ts", "drivers/queues/bullmq/"],
+  "ioredis": ["drivers/queues/bullmq.ts", "drivers/queues/bullmq/"],
+  "@nats-io/jetstream": ["drivers/queues/nats.ts", "drivers/queues/nats/"],
+  "@nats-io/transport-node": ["drivers/queues/nats.ts", "drivers/queues/nats/"],
 };
 
 /** Files that may name the `Deno` global, each with its reason. */

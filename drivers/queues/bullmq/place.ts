@@ -1,0 +1,213 @@
+/**
+ * Where the jobs are: a Redis, and names in it.
+ *
+ * @module
+ */
+
+import { Redis, type RedisOptions } from "ioredis";
+import { InvalidInputError } from "../../../src/errors.ts";
+import { endsWithin } from "../patience.ts";
+
+/** The settings of a queue, complete. */
+export interface Settings {
+  /** What the keys begin with. */
+  readonly prefix: string;
+  /** How many jobs of a queue are taken at a time. */
+  readonly batchSize: number;
+  /** How long a job is kept from others. */
+  readonly holdMs: number;
+  /** Hears of troubles that pass by themselves. */
+  readonly onError: (error: Error) => void;
+}
+
+/** A Redis with the names of a queue driver in it. */
+export interface Place extends Settings {
+  /** The key of the set of all queues' names. */
+  readonly namesKey: string;
+  /** Those in this process who want to know the name of each queue that gets a job. */
+  readonly curious: Set<(queue: string) => void>;
+  /** The connection, made at the first use. */
+  redis(): Redis;
+  /** Resolves when Redis is there; rejects when the connection has ended for good. */
+  reachable(): Promise<void>;
+  /** A connection that may wait for jobs, with whatever is copied from it. */
+  copy(): Copy;
+  /** Ends the connection, unless it is the application's. */
+  close(): Promise<void>;
+}
+
+/** A connection of one listener. */
+export interface Copy {
+  /** The connection. */
+  readonly redis: Redis;
+  /** Ends it and its own copies, whatever they are doing. */
+  end(): Promise<void>;
+}
+
+/** How long a connection is given to end. */
+const END_MS = 3_000;
+const LONGEST_RECONNECT_WAIT_MS = 1_000;
+
+/** Checks what `bullmqQueue` was given; nothing is connected to before it is used. */
+export function placeOf(
+  source: string | URL | RedisOptions | Redis,
+  settings: Settings,
+): Place {
+  const { onError } = checked(settings);
+  const connect = connectorOf(source);
+  const isOurs = !isConnection(source);
+  let redis: Redis | null = null;
+  let reaching: Promise<void> | null = null;
+
+  function open(): Redis {
+    if (redis !== null) return redis;
+    redis = connect();
+    if (!isOurs) return redis;
+    redis.on("error", onError);
+    endsAlways(redis);
+    return redis;
+  }
+
+  async function reach(): Promise<void> {
+    const connection = open();
+    if (connection.status === "wait") connection.connect().catch(onError);
+    if (connection.status !== "end") await happening(connection, "ready", "end");
+    if (connection.status === "end") throw new Error("the connection is closed");
+  }
+
+  function reachable(): Promise<void> {
+    if (open().status === "ready") return Promise.resolve();
+    return reaching ??= reach().finally(() => void (reaching = null));
+  }
+
+  function copy(): Copy {
+    const copies: Redis[] = [];
+    const tracked = (override: Partial<RedisOptions>): Redis => {
+      const made = open().duplicate(override);
+      copies.push(made);
+      made.on("error", onError);
+      // BullMQ makes a copy for each queue, to wait on.
+      made.duplicate = (more) => tracked({ ...override, ...more });
+      endsAlways(made);
+      return made;
+    };
+    return {
+      redis: tracked({ maxRetriesPerRequest: null, retryStrategy }),
+      end: async () => void await Promise.all(copies.map(end)),
+    };
+  }
+
+  return {
+    ...settings,
+    namesKey: `${settings.prefix}:queues`,
+    curious: new Set(),
+    redis: open,
+    reachable,
+    copy,
+    async close(): Promise<void> {
+      if (redis === null || !isOurs) return;
+      await end(redis);
+    },
+  };
+}
+
+/**
+ * Lets a connection end in every state. One that waits for its next attempt to reconnect would never
+ * end, nor would its commands: `disconnect` takes the attempt away. Here it is let have it.
+ */
+function endsAlways(redis: Redis): void {
+  const disconnect = redis.disconnect.bind(redis);
+  redis.disconnect = (reconnect) => {
+    if (reconnect !== true) redis.options.retryStrategy = () => null;
+    if (reconnect === true || redis.status !== "reconnecting") disconnect(reconnect);
+    else redis.once("ready", disconnect);
+  };
+}
+
+async function end(redis: Redis): Promise<void> {
+  if (redis.status === "end") return;
+  const ended = happening(redis, "end");
+  redis.disconnect();
+  await endsWithin(ended, END_MS);
+}
+
+/** Resolves at the next of these events. */
+export function happening(
+  redis: Redis,
+  ...events: readonly ("close" | "end" | "ready")[]
+): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      for (const event of events) redis.off(event, done);
+      resolve();
+    };
+    for (const event of events) redis.once(event, done);
+  });
+}
+
+function retryStrategy(times: number): number {
+  return Math.min(times * 50, LONGEST_RECONNECT_WAIT_MS);
+}
+
+/** The name of BullMQ's queue: it may not contain a colon. */
+export function bullName(queue: string): string {
+  return queue.replace(/[%:]/g, encodeURIComponent);
+}
+
+function checked(settings: Settings): Settings {
+  const { prefix, batchSize, holdMs, onError } = settings;
+  if (typeof prefix !== "string" || prefix === "") {
+    throw new InvalidInputError(`Cannot use ${show(prefix)} as prefix: use a text for keys`);
+  }
+  for (const [name, value] of Object.entries({ batchSize, holdMs })) {
+    if (Number.isSafeInteger(value) && value >= 1) continue;
+    throw new InvalidInputError(
+      `Cannot use ${show(value)} as ${name}: use a whole number of at least 1`,
+    );
+  }
+  if (typeof onError !== "function") {
+    throw new InvalidInputError(`Cannot use ${show(onError)} as onError: use a function`);
+  }
+  return settings;
+}
+
+/** How the connection is made. */
+function connectorOf(source: string | URL | RedisOptions | Redis): () => Redis {
+  if (isConnection(source)) {
+    if (source.options.keyPrefix) {
+      throw new InvalidInputError(
+        "Cannot use this Redis connection: BullMQ's scripts do not know its keyPrefix; " +
+          "use one without, and the option prefix",
+      );
+    }
+    return () => source;
+  }
+  const usual = {
+    // What was told while Redis was away is told when it is back.
+    maxRetriesPerRequest: null,
+    retryStrategy,
+  };
+  if (typeof source === "string" || source instanceof URL) {
+    const url = String(source);
+    if (!/^rediss?:\/\//.test(url)) {
+      // The address is not repeated: it may hold a password.
+      throw new InvalidInputError("Cannot use this address: use a redis: or rediss: URL");
+    }
+    return () => new Redis(url, usual);
+  }
+  if (typeof source === "object" && source !== null) {
+    return () => new Redis({ ...usual, ...source, replyMapping: "legacy" });
+  }
+  throw new InvalidInputError(
+    `Cannot use ${show(source)} as a Redis: use a URL, options or a connection of ioredis`,
+  );
+}
+
+function isConnection(source: string | URL | RedisOptions | Redis): source is Redis {
+  return typeof source === "object" && source !== null && "duplicate" in source &&
+    typeof source.duplicate === "function";
+}
+
+function show(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value) : String(value);
+}
