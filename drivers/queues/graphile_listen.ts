@@ -13,13 +13,12 @@
 import { type Logger, runTaskList, type WorkerPool } from "graphile-worker";
 // @ts-types="@types/pg"
 import type { Pool } from "pg";
-import { type Clock, wait } from "../../src/seams/clock.ts";
+import type { Clock } from "../../src/seams/clock.ts";
 import type { JobHandler, ListenOptions } from "../../src/seams/queue.ts";
 import type { Job } from "../../src/state/records.ts";
-import { isTransient } from "../postgres/errors.ts";
 import { type Alarm, createAlarm } from "./alarm.ts";
 import { type GraphileTables, HOLD_MS, type Tasks } from "./graphile_tables.ts";
-import { type EarlyJob, isMissing, jobFrom, sorted } from "./postgres_engines.ts";
+import { type EarlyJob, inRounds, jobFrom, sorted } from "./postgres_engines.ts";
 
 /** What listening needs. */
 export interface GraphileWorld {
@@ -53,8 +52,6 @@ const WATCH_MS = 1_000;
 const OWN_POLL_MS = 10_000;
 /** How often jobs of the dead are looked for: it reads all jobs that there are. */
 const UNLOCK_MS = 300_000;
-const FIRST_WAIT_MS = 100;
-const LONGEST_WAIT_MS = 10_000;
 
 /** The ears of one listener. */
 export function earsOf(how: ListenOptions): Ears {
@@ -87,30 +84,26 @@ export async function listenTo(
   const draining = new Set<Promise<void>>();
   let workers: Workers | null = null;
   const looking = look(ears.jobs, signal, () => workers?.nudge());
-  let waitMs = FIRST_WAIT_MS;
-  let isLost = false;
-  try {
-    while (!signal.aborted) {
-      try {
-        await world.install(isLost);
-        isLost = false;
-        await tables.register(queues ?? []);
-        const tasks = await tables.tasks(queues);
-        workers = startWorkers(world, { tasks, task, ended: () => wake(ears.tasks, clock) });
-        // Something may have come while they were starting.
-        wake(ears.jobs, clock);
-        if (await watch(workers, tasks, { tables, ears, ...how })) waitMs = 0;
-      } catch (error) {
-        isLost = isMissing(error);
-        if (!isLost && !isTransient(error)) throw error;
-      } finally {
-        // What they have in hand may wait long for a slot; meanwhile others go on.
-        if (workers !== null) track(draining, workers.stop());
-        workers = null;
-      }
-      if (waitMs > 0) await wait(clock, waitMs * (0.5 + Math.random() / 2), signal);
-      waitMs = Math.min(Math.max(waitMs * 2, FIRST_WAIT_MS), LONGEST_WAIT_MS);
+
+  async function round(isLost: boolean): Promise<boolean> {
+    await world.install(isLost);
+    await tables.register(queues ?? []);
+    const tasks = await tables.tasks(queues);
+    const mine = workers = startWorkers(world, tasks, task);
+    void mine.stopped.then(() => wake(ears.tasks, clock));
+    // Something may have come while they were starting.
+    wake(ears.jobs, clock);
+    try {
+      return await watch(mine, tasks, { tables, ears, ...how });
+    } finally {
+      workers = null;
+      // What they have in hand may wait long for a slot; meanwhile others go on.
+      track(draining, mine.stop());
     }
+  }
+
+  try {
+    await inRounds(round, how);
   } finally {
     await looking;
     await Promise.all(draining);
@@ -168,23 +161,29 @@ type Task = (payload: unknown) => Promise<void>;
 interface Workers {
   /** True once they have stopped, by themselves or because they were asked to. */
   readonly over: boolean;
+  /** Resolves when they have. */
+  readonly stopped: Promise<void>;
   /** Makes them look for jobs now. */
   nudge(): void;
   /** Stops them; resolves when what they had in hand is taken over. */
   stop(): Promise<void>;
 }
 
+const NO_WORKERS: Workers = {
+  over: false,
+  stopped: new Promise(() => {}),
+  nudge() {},
+  stop: () => Promise.resolve(),
+};
+
 /** Starts workers for these tasks. */
 function startWorkers(
   { pool, schema, batchSize, logger }: GraphileWorld,
-  { tasks, task, ended }: {
-    readonly tasks: Tasks;
-    readonly task: Task;
-    readonly ended: () => void;
-  },
+  tasks: Tasks,
+  task: Task,
 ): Workers {
   // Without any task there is nothing to do, and Graphile Worker would say so again and again.
-  if (tasks.size === 0) return { over: false, nudge() {}, stop: () => Promise.resolve() };
+  if (tasks.size === 0) return NO_WORKERS;
   let over = false;
   // Always a new object: Graphile Worker remembers by it what it knows of the tasks, errors too.
   const workers: WorkerPool = runTaskList(
@@ -209,14 +208,12 @@ function startWorkers(
     Object.fromEntries([...tasks.keys()].map((name) => [name, task])),
     pool,
   );
-  const stopped = workers.promise.then(() => {}, () => {}).then(() => {
-    over = true;
-    ended();
-  });
+  const stopped = workers.promise.catch(() => {}).then(() => void (over = true));
   return {
     get over() {
       return over;
     },
+    stopped,
     nudge: () => workers.nudge(1),
     async stop() {
       if (!over) await Promise.resolve(workers.gracefulShutdown()).catch(() => {});

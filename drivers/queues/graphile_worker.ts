@@ -92,7 +92,7 @@ export function graphileWorkerQueue(
 ): QueueDriver {
   const { schema = "graphile_worker", prefix = "pawl:" } = options;
   const batchSize = countOf(options.batchSize ?? 20, "batchSize");
-  const pool = ownPool(source, options.maxConnections ?? 4);
+  const { pool } = ownPool(source, options.maxConnections ?? 4);
   const tables = graphileTables(pool, { schema, prefix });
   const logger = loggerFor(options.logger);
   const listening = new Set<Ears>();

@@ -13,7 +13,7 @@
 // @ts-types="@types/pg"
 import pg from "pg";
 import { InvalidInputError, StoreError } from "../../src/errors.ts";
-import type { Clock } from "../../src/seams/clock.ts";
+import { type Clock, wait } from "../../src/seams/clock.ts";
 import type { Job } from "../../src/state/records.ts";
 import { codeOf, isTransient } from "../postgres/errors.ts";
 import { isPool, settingsOf } from "../postgres/pool.ts";
@@ -39,13 +39,21 @@ const CONNECT_MS = 10_000;
 /** How long a connection that nobody needs is kept. */
 const IDLE_MS = 10_000;
 
+/** Connections of one's own. */
+export interface OwnPool {
+  /** A small pool. */
+  readonly pool: pg.Pool;
+  /** A client beside it, to be connected and ended by whoever asked for it. */
+  extraClient(): pg.Client;
+}
+
 /**
  * Makes a small pool of one's own, with the settings of a URL or of the application's pool. It is
  * never the application's pool itself: an engine holds one connection for as long as it listens,
  * and looks things up while transactions of the application wait for it. If those had taken all
  * connections of the pool, both would wait for ever.
  */
-export function ownPool(source: string | URL | PoolLike, maxConnections: number): pg.Pool {
+export function ownPool(source: string | URL | PoolLike, maxConnections: number): OwnPool {
   if (!Number.isSafeInteger(maxConnections) || maxConnections < 2) {
     throw new InvalidInputError(
       `Cannot use ${String(maxConnections)} as maxConnections: use a whole number of at least 2`,
@@ -56,17 +64,18 @@ export function ownPool(source: string | URL | PoolLike, maxConnections: number)
       "Cannot open the queue: pass a URL such as postgres://user@host:5432/name, or a pg.Pool",
     );
   }
-  const pool = new pg.Pool({
+  const settings = {
     connectionTimeoutMillis: CONNECT_MS,
     ...settingsOf(source as string | URL | pg.Pool),
     idleTimeoutMillis: IDLE_MS,
     min: 0,
     max: maxConnections,
-  });
+  };
+  const pool = new pg.Pool({ ...settings });
   // A connection can die at any time; the statement that needs it next says so, or nobody cares.
   pool.on("error", ignore);
   pool.on("connect", (client) => client.on("error", ignore));
-  return pool;
+  return { pool, extraClient: () => new pg.Client({ ...settings }) };
 }
 
 function ignore(): void {}
@@ -168,4 +177,36 @@ export function explainedFor(driver: string, error: unknown, missing: string): u
     );
   }
   return new StoreError(driver, `Cannot use its tables: ${said}`, { cause: error });
+}
+
+const FIRST_WAIT_MS = 100;
+const LONGEST_WAIT_MS = 10_000;
+
+/**
+ * Runs rounds until the signal is aborted. A round that resolves to true is followed by the next at
+ * once; one that does not, or that fails by something that may pass, after a wait that grows. A
+ * round is told when the one before it has missed its tables.
+ */
+export async function inRounds(
+  round: (isLost: boolean) => Promise<boolean>,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<void> {
+  let waitMs = FIRST_WAIT_MS;
+  let isLost = false;
+  while (!signal.aborted) {
+    let goesOn = false;
+    try {
+      goesOn = await round(isLost);
+      isLost = false;
+    } catch (error) {
+      isLost = isMissing(error);
+      if (!isLost && !isTransient(error)) throw error;
+    }
+    if (goesOn) waitMs = FIRST_WAIT_MS;
+    else {
+      // Half of it is random: after a restart not all processes should come back at once.
+      await wait(clock, waitMs * (0.5 + Math.random() / 2), signal);
+      waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+    }
+  }
 }

@@ -1,6 +1,7 @@
 /** The queues over other people's engines in PostgreSQL run the same cases as every queue. */
 
 import { graphileWorkerQueue } from "../../drivers/queues/graphile_worker.ts";
+import { pgBossQueue } from "../../drivers/queues/pg_boss.ts";
 import { type QueueDriver, systemClock } from "../../mod.ts";
 import { wait } from "../../src/seams/clock.ts";
 import { type QueueBench, registerQueueCases } from "../../src/testing/conformance.ts";
@@ -12,6 +13,10 @@ const ENGINES: Readonly<Record<string, { open(url: string): QueueDriver; empty: 
   "graphile-worker": {
     open: (url) => graphileWorkerQueue(url),
     empty: "DELETE FROM graphile_worker._private_jobs",
+  },
+  "pg-boss": {
+    open: (url) => pgBossQueue(url),
+    empty: "DELETE FROM pgboss.job",
   },
 };
 
