@@ -10,28 +10,19 @@
  * @module
  */
 
-import { type Logger, runTaskList, type WorkerPool } from "graphile-worker";
-// @ts-types="@types/pg"
-import type { Pool } from "pg";
+import process from "node:process";
 import type { Clock } from "../../src/seams/clock.ts";
 import type { JobHandler, ListenOptions } from "../../src/seams/queue.ts";
-import type { Job } from "../../src/state/records.ts";
+import { DEFAULT_QUEUE, type Job } from "../../src/state/records.ts";
 import { type Alarm, createAlarm } from "./alarm.ts";
 import { type GraphileTables, HOLD_MS, type Tasks } from "./graphile_tables.ts";
+import { startWorkers, type Task, type Workers, type WorkersOptions } from "./graphile_workers.ts";
 import { type EarlyJob, inRounds, jobFrom, sorted } from "./postgres_engines.ts";
 
 /** What listening needs. */
-export interface GraphileWorld {
-  /** Connections of the queue's own. */
-  readonly pool: Pool;
+export interface GraphileWorld extends WorkersOptions {
   /** Graphile Worker's tables. */
   readonly tables: GraphileTables;
-  /** Their schema. */
-  readonly schema: string;
-  /** How many jobs are locked at a time. */
-  readonly batchSize: number;
-  /** Where Graphile Worker's own messages go. */
-  readonly logger: Logger;
   /** Makes the tables, unless they were there before; `again` when they may be gone. */
   install(again: boolean): Promise<void>;
 }
@@ -48,8 +39,8 @@ export interface Ears {
 
 /** How often the tasks are read, at the most. */
 const WATCH_MS = 1_000;
-/** Graphile Worker looks for jobs by itself, too; the looks that count are made on our clock. */
-const OWN_POLL_MS = 10_000;
+/** How often they are read before workers count as stuck that have never looked for jobs. */
+const PATIENT_LOOKS = 5;
 /** How often jobs of the dead are looked for: it reads all jobs that there are. */
 const UNLOCK_MS = 300_000;
 
@@ -83,14 +74,19 @@ export async function listenTo(
   const task = createTask(handler, { tables, clock, ears });
   const draining = new Set<Promise<void>>();
   let workers: Workers | null = null;
-  const looking = look(ears.jobs, signal, () => workers?.nudge());
+  const ending = new AbortController();
+  const looking = look(ears.jobs, AbortSignal.any([signal, ending.signal]), () => {
+    workers?.nudge();
+  });
 
   async function round(isLost: boolean): Promise<boolean> {
     await world.install(isLost);
-    await tables.register(queues ?? []);
+    pardon();
+    // Whoever serves all queues serves this one, whether it was used before or not.
+    await tables.register(queues ?? [DEFAULT_QUEUE]);
     const tasks = await tables.tasks(queues);
     const mine = workers = startWorkers(world, tasks, task);
-    void mine.stopped.then(() => wake(ears.tasks, clock));
+    void mine.stopping.then(() => wake(ears.tasks, clock));
     // Something may have come while they were starting.
     wake(ears.jobs, clock);
     try {
@@ -105,9 +101,21 @@ export async function listenTo(
   try {
     await inRounds(round, how);
   } finally {
+    ending.abort();
     await looking;
     await Promise.all(draining);
   }
+}
+
+/** What Graphile Worker has the process exit with when it hears of tables of another kind. */
+const FOREIGN_TABLES = 57;
+
+/**
+ * Takes that back once the tables have turned out to be usable. It is also heard when somebody has
+ * dropped them and they were made again.
+ */
+function pardon(): void {
+  if (process.exitCode === FOREIGN_TABLES) process.exitCode = 0;
 }
 
 function wake(alarm: Alarm, clock: Clock): void {
@@ -140,12 +148,15 @@ async function watch(
     readonly ears: Ears;
   },
 ): Promise<boolean> {
-  let unlockAt = clock.now() + HOLD_MS * 2;
-  while (true) {
+  // A little later than they may be held, so that those of a process that was lost just now go, too.
+  let unlockAt = clock.now() + HOLD_MS * 2 + WATCH_MS;
+  for (let looks = 1;; looks++) {
     await ears.tasks.next();
-    if (signal.aborted || workers.over) return false;
+    if (signal.aborted || workers.state === "stopping") return false;
+    // They remember what went wrong with their first look, and would never look again.
+    if (workers.state === "starting" && looks >= PATIENT_LOOKS) return false;
     if (!isSame(await tables.tasks(queues), tasks)) return true;
-    if (clock.now() < unlockAt || tasks.size === 0) continue;
+    if (clock.now() < unlockAt) continue;
     await tables.unlock(tasks);
     unlockAt = clock.now() + UNLOCK_MS;
   }
@@ -153,73 +164,6 @@ async function watch(
 
 function isSame(one: Tasks, other: Tasks): boolean {
   return one.size === other.size && [...one].every(([name, id]) => other.get(name) === id);
-}
-
-type Task = (payload: unknown) => Promise<void>;
-
-/** Workers that were started together. */
-interface Workers {
-  /** True once they have stopped, by themselves or because they were asked to. */
-  readonly over: boolean;
-  /** Resolves when they have. */
-  readonly stopped: Promise<void>;
-  /** Makes them look for jobs now. */
-  nudge(): void;
-  /** Stops them; resolves when what they had in hand is taken over. */
-  stop(): Promise<void>;
-}
-
-const NO_WORKERS: Workers = {
-  over: false,
-  stopped: new Promise(() => {}),
-  nudge() {},
-  stop: () => Promise.resolve(),
-};
-
-/** Starts workers for these tasks. */
-function startWorkers(
-  { pool, schema, batchSize, logger }: GraphileWorld,
-  tasks: Tasks,
-  task: Task,
-): Workers {
-  // Without any task there is nothing to do, and Graphile Worker would say so again and again.
-  if (tasks.size === 0) return NO_WORKERS;
-  let over = false;
-  // Always a new object: Graphile Worker remembers by it what it knows of the tasks, errors too.
-  const workers: WorkerPool = runTaskList(
-    {
-      noHandleSignals: true,
-      preset: {
-        worker: {
-          schema,
-          logger,
-          concurrentJobs: batchSize,
-          pollInterval: OWN_POLL_MS,
-          // One statement locks a batch, and one deletes it. A single deletion that failed would
-          // end the process, because nobody hears of it.
-          localQueue: { size: batchSize },
-          completeJobBatchDelay: 0,
-          failJobBatchDelay: 0,
-          // Nobody heeds the signal that this is about; the timer would outlive the workers.
-          gracefulShutdownAbortTimeout: 0,
-        },
-      },
-    },
-    Object.fromEntries([...tasks.keys()].map((name) => [name, task])),
-    pool,
-  );
-  const stopped = workers.promise.catch(() => {}).then(() => void (over = true));
-  return {
-    get over() {
-      return over;
-    },
-    stopped,
-    nudge: () => workers.nudge(1),
-    async stop() {
-      if (!over) await Promise.resolve(workers.gracefulShutdown()).catch(() => {});
-      await stopped;
-    },
-  };
 }
 
 interface Delivered {

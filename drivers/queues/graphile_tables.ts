@@ -30,6 +30,8 @@ export interface GraphileTables {
   putBack(jobs: readonly EarlyJob[]): Promise<void>;
   /** Makes the tasks of these queues known, in a transaction of their own; whether one may be new. */
   register(queues: readonly string[]): Promise<boolean>;
+  /** Forgets which tasks are known: the tables may be gone. */
+  forget(): void;
   /** The tasks of these queues; undefined: of all. */
   tasks(queues: readonly string[] | undefined): Promise<Tasks>;
   /** Frees jobs of these tasks that somebody has held for too long: he is dead, or has no room. */
@@ -99,6 +101,7 @@ export function graphileTables(
       for (const task of fresh) known.add(task);
       return true;
     },
+    forget: () => known.clear(),
     async tasks(queues) {
       const { rows } = queues === undefined
         ? await pool.query(texts.all, [prefix])

@@ -67,8 +67,9 @@ const NAME = "graphile-worker";
 
 /**
  * Makes a queue of Graphile Worker in the database of a `postgresStore`. Its tables are made, or
- * brought up to date, at the first use; a user who may not do that finds them made by
- * `npx graphile-worker --schema-only`, run as their owner.
+ * brought up to date, at the first use; a user who may not do that needs them made by
+ * `npx graphile-worker --schema-only`, run as their owner, all privileges on them, and `BYPASSRLS`,
+ * because they hide their rows from everybody but their owner.
  *
  * @param source The `postgres:` URL or the `pg.Pool` that the store was given.
  * @param options The schema, names, and how many jobs go together.
@@ -104,11 +105,16 @@ export function graphileWorkerQueue(
     if (closing !== null) {
       return Promise.reject(new StoreError(NAME, "Cannot use the queue: it is closed"));
     }
-    if (again) installing = null;
+    if (again) forget();
     return installing ??= runMigrations({ pgPool: pool, schema, logger }).catch((error) => {
-      installing = null;
+      forget();
       throw error;
     });
+  }
+
+  function forget(): void {
+    installing = null;
+    tables.forget();
   }
 
   return {
@@ -122,7 +128,7 @@ export function graphileWorkerQueue(
         await tables.add(jobs, tx as TransactionLike | undefined);
         for (const ears of listening) ears.hear(jobs, isNew);
       } catch (error) {
-        if (isMissing(error)) installing = null;
+        if (isMissing(error)) forget();
         throw explainedFor(NAME, error, "they are made again at the next use");
       }
     },

@@ -65,8 +65,8 @@ export interface PgBossQueueOptions {
 
 /**
  * Makes a queue of pg-boss in the database of a `postgresStore`. Its tables are made, or brought up
- * to date, at the first use; a user who may not do that finds them made by `npx pg-boss migrate`,
- * run as their owner.
+ * to date, at the first use; a user who may not do that needs them made by `npx pg-boss migrate`,
+ * run as their owner, and all privileges on them.
  *
  * @param source The `postgres:` URL or the `pg.Pool` that the store was given, or a `PgBoss` that
  * the application has started. That one is never stopped; and since nobody but itself hears what it

@@ -12,7 +12,7 @@ import type { JobHandler, ListenOptions } from "../../src/seams/queue.ts";
 import { isTransient } from "../postgres/errors.ts";
 import { listen } from "../postgres/listen.ts";
 import type { Alarm } from "./alarm.ts";
-import type { BossJobs, FetchedJob } from "./pg_boss_jobs.ts";
+import { type BossJobs, type FetchedJob, isGone } from "./pg_boss_jobs.ts";
 import type { OpenBoss } from "./pg_boss_open.ts";
 import { type EarlyJob, sorted } from "./postgres_engines.ts";
 
@@ -61,7 +61,8 @@ export async function fetchUntil(
         isMore = await deliver.next();
       } catch (error) {
         // A database that is away for a moment is asked again at the next look.
-        if (!isTransient(error)) throw error;
+        if (!isTransient(error) && !isGone(error)) throw error;
+        readAt = 0;
       }
       if (!isMore) await alarm.next();
     }

@@ -78,6 +78,11 @@ export function nameOf(prefix: string, queue: string): string {
   return prefix + bytes.replaceAll("%", "/");
 }
 
+/** Whether pg-boss says that somebody has deleted a queue. */
+export function isGone(error: unknown): boolean {
+  return error instanceof Error && /^Queue .+ does not exist/.test(error.message);
+}
+
 /** The jobs of one pg-boss, in queues whose names begin with the prefix. */
 export function bossJobs(boss: PgBoss, prefix: string): BossJobs {
   const known = new Set<string>();
