@@ -55,6 +55,16 @@ export function connectionsOf(source: string | URL | pg.Pool, options: PoolOptio
   );
 }
 
+/**
+ * The settings for connections of one's own, made as a URL or a pool of the application says. A
+ * pool hides its password from whoever copies its settings.
+ */
+export function settingsOf(source: string | URL | pg.Pool): pg.PoolConfig {
+  if (!isPool(source)) return configOf(source);
+  const { options } = source as unknown as { options: pg.PoolConfig };
+  return { ...options, password: options.password, keepAlive: true };
+}
+
 /** Whether a value is a pool of `pg`, of whatever copy of the package. */
 export function isPool(value: unknown): value is pg.Pool {
   const { connect, totalCount } = (value ?? {}) as Partial<pg.Pool>;
@@ -136,7 +146,7 @@ function given(pool: pg.Pool): Connections {
       reached = true;
       return taken;
     },
-    extraClient: () => new Client({ ...options, keepAlive: true }),
+    extraClient: () => new Client(settingsOf(pool)),
     close() {
       pool.off("error", ignore);
       return Promise.resolve();

@@ -1,9 +1,12 @@
 /** Processes tell each other of what they schedule, and workers look at once. */
 
 import assert from "node:assert/strict";
+// @ts-types="@types/pg"
+import pg from "pg";
 import { createEngine, systemClock, workflow } from "../../mod.ts";
 import { pollingQueue } from "../../drivers/queues/mod.ts";
 import { postgresStore } from "../../drivers/postgres/mod.ts";
+import { connectionsOf } from "../../drivers/postgres/pool.ts";
 import {
   after,
   claim,
@@ -187,4 +190,12 @@ postgresTest("a queue that is given a wake-up that fails still polls", async (da
     return Promise.resolve();
   }, { signal: stopping.signal, clock: systemClock, pollMs: 1 });
   assert.equal(looks, 3);
+});
+
+Deno.test("whoever listens beside a pool knows the pool's password, which the pool hides", async () => {
+  const pool = new pg.Pool({ host: "127.0.0.1", user: "ann", password: "secret", database: "app" });
+  const connections = connectionsOf(pool, { maxConnections: 1 });
+  assert.equal(connections.extraClient().password, "secret");
+  await connections.close();
+  await pool.end();
 });

@@ -85,7 +85,15 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
 /** The clients of databases and queues, and the only places that may import each. */
 export const CLIENTS: Readonly<Record<string, readonly string[]>> = {
   "node:sqlite": ["drivers/sqlite/"],
-  "pg": ["drivers/postgres/", "drivers/queues/postgres.ts"],
+  "pg": [
+    "drivers/postgres/",
+    "drivers/queues/postgres.ts",
+    "drivers/queues/postgres_engines.ts",
+    "drivers/queues/graphile_",
+    "drivers/queues/pg_boss",
+  ],
+  "graphile-worker": ["drivers/queues/graphile_"],
+  "pg-boss": ["drivers/queues/pg_boss"],
   "mysql2": ["drivers/mysql/"],
   "bullmq": ["drivers/queues/bullmq.ts", "drivers/queues/bullmq/"],
   "ioredis": ["drivers/queues/bullmq.ts", "drivers/queues/bullmq/"],
