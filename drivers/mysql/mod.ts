@@ -6,6 +6,7 @@
  */
 
 import type * as mysql from "mysql2/promise";
+import { optionsObject } from "../../src/define/options.ts";
 import { InvalidInputError } from "../../src/errors.ts";
 import type { StoreDriver } from "../../src/seams/store.ts";
 import { sqlStore } from "../sql/store.ts";
@@ -62,6 +63,7 @@ export interface MysqlStoreOptions {
  * @param options Prefix, size and patience.
  * @returns The store.
  * @throws {InvalidInputError} When an argument is not one of these.
+ * @throws {StepConfigurationError} When there is no such option.
  * @throws {StoreError} When the URL cannot be used.
  *
  * @example A pool of the application
@@ -75,6 +77,11 @@ export function mysqlStore(
   source: string | URL | MysqlPool,
   options: MysqlStoreOptions = {},
 ): StoreDriver<MysqlTransaction> {
+  optionsObject(
+    options,
+    ["tablePrefix", "maxConnections", "acquireTimeoutMs"],
+    "the options of mysqlStore()",
+  );
   const { tablePrefix = "pawl_", maxConnections = 10, acquireTimeoutMs = 10_000 } = options;
   if (!Number.isInteger(maxConnections) || maxConnections < 1) {
     throw new InvalidInputError(
