@@ -6,7 +6,8 @@
 
 import type { Logger } from "../define/context.ts";
 import type { WorkflowDefinition } from "../define/definition.ts";
-import { StepConfigurationError, StoreError } from "../errors.ts";
+import { show } from "../define/options.ts";
+import { StepConfigurationError, StoreError, WorkflowNotDefinedError } from "../errors.ts";
 import { createEventBus } from "../observe/events.ts";
 import { maskedLogger, silentLogger, taggedLogger } from "../observe/logging.ts";
 import { createTracing } from "../observe/tracing.ts";
@@ -77,6 +78,11 @@ function wasNotWritten(error: unknown): boolean {
 
 /** The definitions by name. */
 function registry(definitions: readonly WorkflowDefinition[]): Map<string, WorkflowDefinition> {
+  if (!Array.isArray(definitions)) {
+    throw new StepConfigurationError(
+      `Cannot use ${show(definitions)} as workflows: pass an array, workflows: [onboarding]`,
+    );
+  }
   const byName = new Map<string, WorkflowDefinition>();
   for (const definition of definitions) register(byName, definition, false);
   return byName;
@@ -101,6 +107,16 @@ export function register(
     );
   }
   byName.set(definition.name, definition);
+}
+
+/** Refuses a definition that this engine would not run: rows know only its name. */
+export function requireRegistered(core: Core, definition: WorkflowDefinition): void {
+  const known = core.definitions.get(definition.name);
+  if (known === definition) return;
+  throw new WorkflowNotDefinedError({
+    workflowName: definition.name,
+    isOther: known !== undefined,
+  });
 }
 
 /** A logger that breaks is reported once; whoever calls it sees to it that nothing else happens. */

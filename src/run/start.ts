@@ -8,12 +8,12 @@ import type { HeroDefinition, WorkflowDefinition } from "../define/definition.ts
 import { nextOf } from "../define/definition.ts";
 import { jobOptions as checkJobOptions, type JobOptionsInput } from "../define/job_options.ts";
 import { optionsObject } from "../define/options.ts";
-import { DuplicateWorkflowError, InvalidInputError, WorkflowNotDefinedError } from "../errors.ts";
+import { DuplicateWorkflowError, InvalidInputError } from "../errors.ts";
 import type { Created } from "../seams/store.ts";
 import type { NewExecution, NewWorkflow, WorkflowRow } from "../state/records.ts";
 import { writeOptions } from "./announce.ts";
 import type { Core } from "./core.ts";
-import { MAX_BATCH } from "./create_core.ts";
+import { MAX_BATCH, requireRegistered } from "./create_core.ts";
 import { encoded, storableText, storableTime } from "./given.ts";
 import { planStep } from "./plan.ts";
 import { createRun, type Run } from "./run.ts";
@@ -147,10 +147,8 @@ export function newWorkflow(
   if (definition?.kind !== "workflow") {
     throw new InvalidInputError("Cannot start a workflow: pass what workflow({...}) returned");
   }
-  if (core.definitions.get(definition.name) !== definition) {
-    throw new WorkflowNotDefinedError({ workflowName: definition.name });
-  }
-  optionsObject(options, KEYS, `start("${definition.name}")`);
+  requireRegistered(core, definition);
+  optionsObject(options, KEYS, `the options of start("${definition.name}")`);
   if (options.allowMultiple !== undefined && typeof options.allowMultiple !== "boolean") {
     throw new InvalidInputError("allowMultiple must be true or false");
   }
