@@ -28,6 +28,7 @@
  */
 
 import { pollingQueue } from "./drivers/queues/polling.ts";
+import { troubleLogger } from "./src/observe/logging.ts";
 import { buildEngine, type Engine } from "./src/run/engine.ts";
 import type { EngineOptions } from "./src/run/options.ts";
 import type { QueueDriver } from "./src/seams/queue.ts";
@@ -40,9 +41,11 @@ import type { StoreDriver } from "./src/seams/store.ts";
  */
 export function createEngine<Tx>(options: EngineOptions<Tx>): Engine {
   return buildEngine(
-    { ...options, queue: options?.queue ?? defaultQueue(options?.store) } as Parameters<
-      typeof buildEngine
-    >[0],
+    {
+      ...options,
+      logger: options?.logger ?? troubleLogger(),
+      queue: options?.queue ?? defaultQueue(options?.store),
+    } as Parameters<typeof buildEngine>[0],
   );
 }
 

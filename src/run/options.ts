@@ -47,9 +47,9 @@ export interface EngineOptions<Tx = unknown> {
   readonly workflows?: readonly WorkflowDefinition<any, any, any>[];
   /** The time; default: the runtime's. */
   readonly clock?: Clock;
-  /** Where log lines go; default: nowhere. */
+  /** Where log lines go; default: warnings and errors to the console, everything else nowhere. */
   readonly logger?: Logger;
-  /** Hears of errors, as the policies' `report` says. */
+  /** Hears of errors, as the policies' `report` says; default: they are lines of the logger. */
   readonly reportError?: ReportError;
   /**
    * How long a claim holds without a heartbeat; default 30 seconds. Null switches short leases off:
