@@ -218,6 +218,12 @@ inProject(
       assert.equal(code, 0, output);
       assert.match(output, /^@pawl\/pawl\/postgres Cannot find package 'pg'/m);
       assert.match(output, /^@pawl\/pawl\/mysql Cannot find package 'mysql2'/m);
+      for (const [scheme, client] of [["postgres", "pg"], ["mysql", "mysql2"]]) {
+        const args = ["node_modules/.bin/pawl", "status", "--database", `${scheme}://localhost/x`];
+        const asked = await runProgram(program, { args, cwd: folder });
+        assert.equal(asked.code, 1, asked.output);
+        assert.match(asked.output, new RegExp(`is not installed; run "npm install ${client}"`));
+      }
       await Deno.writeTextFile(join(folder, "free.ts"), imports);
       const args = ["--noEmit", "--strict", "--module", "nodenext", "free.ts"];
       for (const compiler of COMPILERS) {
