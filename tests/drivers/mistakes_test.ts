@@ -40,6 +40,28 @@ Deno.test("sqliteStore() refuses the address of another database, or a scheme th
   }
 });
 
+Deno.test("postgresStore() says which permissions Deno needs", async () => {
+  const entry = new URL("../../drivers/postgres/mod.ts", import.meta.url);
+  const script = `import { postgresStore } from ${JSON.stringify(entry.href)};
+    postgresStore("postgres://me:secret@localhost/app");`;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-prompt", "-"],
+    cwd: new URL("../../", import.meta.url),
+    env: { NO_COLOR: "1" },
+    stdin: "piped",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(script));
+  await writer.close();
+  const { code, stderr } = await child.output();
+  const said = new TextDecoder().decode(stderr);
+  assert.equal(code, 1, said);
+  assert.match(said, /StoreError: \[postgres\] Cannot open the database: Requires env access/);
+  assert.match(said, /; run Deno with --allow-env and --allow-net$/m);
+});
+
 const mysql = await mysqlServer();
 
 Deno.test({
