@@ -42,7 +42,7 @@ for (const path of paths) {
 }
 
 Deno.test("there is an example for every story of the guide", () => {
-  assert.ok(paths.length >= 18, `only ${paths.length} were found`);
+  assert.ok(paths.length >= 19, `only ${paths.length} were found`);
 });
 
 const postgres = await postgresServer();
