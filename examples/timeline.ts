@@ -13,7 +13,7 @@
 import { backoff, type Clock, hero, policy, type Run, workflow } from "@pawl/pawl";
 import { run as pawl, systemIo } from "@pawl/pawl/cli";
 import { sqliteStore } from "@pawl/pawl/sqlite";
-import { testEngine } from "@pawl/pawl/testing";
+import { type TestEngine, testEngine } from "@pawl/pawl/testing";
 import { join } from "node:path";
 import process from "node:process";
 
@@ -81,14 +81,13 @@ function orderOn(clock: () => Clock) {
 export async function night({ colours }: { readonly colours: boolean }): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "pawl_timeline_" });
   const database = join(folder, "shop.db");
-  let clock: Clock | undefined;
-  const order = orderOn(() => clock as Clock);
-  const t = await testEngine({
+  const order = orderOn(() => t.clock); // bodies run later, so they may use what is made later
+  const t: TestEngine = await testEngine({
     store: sqliteStore(database),
     workflows: [order],
     now: new Date("2026-01-01T03:00:00Z"),
   });
-  clock = t.clock;
+  const { clock } = t;
   const runs: Run[] = [];
   for (const id of ["4711", "4712", "4713"]) {
     runs.push(await t.engine.start(order, { hero: id, input: { cents: 4_200 } }));
