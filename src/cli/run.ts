@@ -64,8 +64,13 @@ function maskedIo(io: Io, argv: readonly string[]): Io {
   return {
     ...io,
     stdout: (text) => io.stdout(mask(text)),
-    stderr: (text) => io.stderr(mask(text)),
+    stderr: (text) => io.stderr(forShells(mask(text))),
   };
+}
+
+/** Drivers advise the authors of programs; somebody at a shell has a command for it. */
+function forShells(text: string): string {
+  return text.replaceAll("run `await engine.migrate()` first", 'run "pawl migrate" first');
 }
 
 function explain(error: Error, io: Io, how: { debug: boolean; json: boolean }): number {
