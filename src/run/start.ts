@@ -264,12 +264,20 @@ async function checkedInput(
 ): Promise<string | null> {
   const checked = await definition.input?.["~standard"].validate(given) ?? { value: given };
   if (checked.issues !== undefined) {
-    const what = checked.issues.map((issue) => issue.message).join("; ");
+    const what = checked.issues.map(complaint).join("; ");
     throw new InvalidInputError(`The input of "${definition.name}" is not valid: ${what}`, {
       issues: checked.issues,
     });
   }
   return inputText(core, definition, (checked as { value: unknown }).value);
+}
+
+/** What a schema has against a value, and where: a path is of keys, or of objects that have one. */
+function complaint({ message, path }: InvalidInputError["issues"][number]): string {
+  const keys = (path ?? []).map((part) =>
+    typeof part === "object" && part !== null && "key" in part ? part.key : part
+  );
+  return keys.length === 0 ? message : `${keys.map(String).join(".")}: ${message}`;
 }
 
 function inputText(core: Core, { name }: WorkflowDefinition, input: unknown): string | null {
