@@ -17,15 +17,17 @@
  * const greeting = workflow({
  *   name: "greeting",
  *   steps: [
- *     { name: "say_hello", run: ({ log }) => log.info("hello") },
- *     { name: "say_it_again", wait: "2 days", run: ({ log }) => log.info("hello again") },
+ *     { name: "say_hello", run: () => console.log("hello") },
+ *     { name: "say_it_again", wait: "2 days", run: () => console.log("hello again") },
  *   ],
  * });
  *
  * const engine = createEngine({ store: sqliteStore(":memory:"), workflows: [greeting] });
  * await engine.migrate();
  * const run = await engine.start(greeting);
- * console.assert(run.nextStepName === "say_hello");
+ * await engine.work().idle(); // what is due has run
+ * await run.reload();
+ * console.assert(run.nextStepName === "say_it_again");
  * await engine.close();
  * ```
  *

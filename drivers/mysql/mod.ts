@@ -2,6 +2,19 @@
  * The store for MySQL and MariaDB: workflows in the database that the application has already. It is
  * tested on MariaDB 10.11, and keeps to what MySQL 8.0.17 and MariaDB 10.6 have in common.
  *
+ * In Node, install the client `mysql2` beside Pawl.
+ *
+ * @example On a URL, or on a pool that the application has
+ * ```ts
+ * import { createEngine } from "@pawl/pawl";
+ * import { mysqlStore } from "@pawl/pawl/mysql";
+ *
+ * const store = mysqlStore("mysql://localhost/shop"); // connects at the first use
+ * const engine = createEngine({ store, workflows: [] });
+ * // await engine.migrate(); and then start and work
+ * await engine.close();
+ * ```
+ *
  * @module
  */
 

@@ -1,6 +1,19 @@
 /**
  * The PostgreSQL store: workflows in the application's own database.
  *
+ * In Node, install the client `pg` beside Pawl.
+ *
+ * @example On a URL, or on a pool that the application has
+ * ```ts
+ * import { createEngine } from "@pawl/pawl";
+ * import { postgresStore } from "@pawl/pawl/postgres";
+ *
+ * const store = postgresStore("postgres://localhost/shop"); // connects at the first use
+ * const engine = createEngine({ store, workflows: [] });
+ * // await engine.migrate(); and then start and work
+ * await engine.close();
+ * ```
+ *
  * @module
  */
 

@@ -9,6 +9,17 @@
  * One process, or Deno Deploy: on a shared file another process hears of a message only after a
  * minute or so, and what gets lost is found by the sweep.
  *
+ * @example With `--unstable-kv`
+ * ```ts
+ * import { createEngine } from "@pawl/pawl";
+ * import { denoKvQueue } from "@pawl/pawl/deno-kv";
+ * import { memoryStore } from "@pawl/pawl/memory";
+ *
+ * const queue = denoKvQueue({ path: ":memory:" }); // denoKvQueue() on Deno Deploy
+ * const engine = createEngine({ store: memoryStore(), queue, workflows: [] });
+ * await engine.close();
+ * ```
+ *
  * @module
  */
 

@@ -1,6 +1,23 @@
 /**
  * The SQLite store: workflows in a file, or in a database that the application has open already.
  *
+ * @example Beside the application's own tables
+ * ```ts
+ * import { createEngine, workflow } from "@pawl/pawl";
+ * import { sqliteStore } from "@pawl/pawl/sqlite";
+ * import { DatabaseSync } from "node:sqlite";
+ *
+ * const db = new DatabaseSync(":memory:"); // or "app.db"
+ * const greeting = workflow({ name: "greeting", steps: [{ run: () => console.log("hello") }] });
+ * const engine = createEngine({ store: sqliteStore(db), workflows: [greeting] });
+ * await engine.migrate();
+ * await engine.transaction(async (tx: DatabaseSync) => {
+ *   tx.exec("CREATE TABLE orders (id INTEGER PRIMARY KEY)"); // whatever the application writes,
+ *   await engine.start(greeting, { tx }); // and the start commit together
+ * });
+ * await engine.close();
+ * ```
+ *
  * @module
  */
 

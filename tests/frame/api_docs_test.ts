@@ -62,3 +62,18 @@ Deno.test("whatever the reference calls a function, a variable or a class can be
     assert.deepEqual([...new Set(values)].sort(), exported.sort(), entry);
   }
 });
+
+Deno.test("every entry says what it is, with an example", async () => {
+  const config = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
+  for (const [entry, file] of Object.entries(config.exports as Record<string, string>)) {
+    const [comment = ""] = /^\/\*\*[\s\S]*?\*\//.exec(
+      await Deno.readTextFile(new URL(file, ROOT)),
+    ) ?? [];
+    assert.match(comment, /^ \* @module$/m, entry);
+    assert.match(
+      comment,
+      /^ \* @example .+\n \* ```(ts|sh)\n/m,
+      `${entry} has no example that runs`,
+    );
+  }
+});
