@@ -80,9 +80,9 @@ export { encryptedCodec } from "./src/state/encrypted_codec.ts";
 export type {
   Backoff,
   Backoffs,
+  BackoffWait,
   ExponentialOptions,
   JitterOptions,
-  Measure,
   PolicyWaitInput,
 } from "./src/define/backoff.ts";
 export type * from "./src/define/context.ts";
