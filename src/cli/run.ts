@@ -161,7 +161,7 @@ async function openFor(
   const named = textOf(typed, "database") ?? (io.env.PAWL_DATABASE || undefined);
   if (named === undefined) {
     throw new UsageError(
-      `Cannot ${typed.command.name} without a database: name it with --database <url>, ` +
+      `Cannot run "${typed.command.name}" without a database: name it with --database <url>, ` +
         `or in PAWL_DATABASE`,
       typed.command.name,
     );
