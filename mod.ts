@@ -4,6 +4,11 @@
  * A workflow is a plain object with a list of steps, each attempt to run a step is a row, and the
  * database's own constraints keep it from running twice.
  *
+ * The stores are entries of their own, so that nobody installs a client he does not use:
+ * `@pawl/pawl/sqlite`, `/postgres`, `/mysql` and `/memory`. Other queues than polling the store are in
+ * `@pawl/pawl/queues` and `/deno-kv`, helpers for tests in `/testing`, the dashboard in `/dashboard`
+ * and the command line in `/cli`.
+ *
  * @example A workflow, from its definition to its end
  * ```ts
  * import { createEngine, workflow } from "@pawl/pawl";
@@ -12,15 +17,17 @@
  * const greeting = workflow({
  *   name: "greeting",
  *   steps: [
- *     { name: "say_hello", run: ({ log }) => log.info("hello") },
- *     { name: "say_it_again", wait: "2 days", run: ({ log }) => log.info("hello again") },
+ *     { name: "say_hello", run: () => console.log("hello") },
+ *     { name: "say_it_again", wait: "2 days", run: () => console.log("hello again") },
  *   ],
  * });
  *
  * const engine = createEngine({ store: sqliteStore(":memory:"), workflows: [greeting] });
  * await engine.migrate();
  * const run = await engine.start(greeting);
- * console.assert(run.nextStepName === "say_hello");
+ * await engine.work().idle(); // what is due has run
+ * await run.reload();
+ * console.assert(run.nextStepName === "say_it_again");
  * await engine.close();
  * ```
  *
@@ -28,6 +35,7 @@
  */
 
 import { pollingQueue } from "./drivers/queues/polling.ts";
+import { troubleLogger } from "./src/observe/logging.ts";
 import { buildEngine, type Engine } from "./src/run/engine.ts";
 import type { EngineOptions } from "./src/run/options.ts";
 import type { QueueDriver } from "./src/seams/queue.ts";
@@ -40,9 +48,11 @@ import type { StoreDriver } from "./src/seams/store.ts";
  */
 export function createEngine<Tx>(options: EngineOptions<Tx>): Engine {
   return buildEngine(
-    { ...options, queue: options?.queue ?? defaultQueue(options?.store) } as Parameters<
-      typeof buildEngine
-    >[0],
+    {
+      ...options,
+      logger: options?.logger ?? troubleLogger(),
+      queue: options?.queue ?? defaultQueue(options?.store),
+    } as Parameters<typeof buildEngine>[0],
   );
 }
 
@@ -67,20 +77,62 @@ export { progressEstimate } from "./src/observe/progress.ts";
 export { jsonCodec } from "./src/state/codec.ts";
 export { encryptedCodec } from "./src/state/encrypted_codec.ts";
 
-export type * from "./src/define/backoff.ts";
+export type {
+  Backoff,
+  Backoffs,
+  BackoffWait,
+  ExponentialOptions,
+  JitterOptions,
+  PolicyWaitInput,
+} from "./src/define/backoff.ts";
 export type * from "./src/define/context.ts";
-export type * from "./src/define/definition.ts";
-export type * from "./src/define/durations.ts";
-export type * from "./src/define/hero.ts";
-export type * from "./src/define/job_options.ts";
-export type * from "./src/define/policy.ts";
+export type {
+  Condition,
+  ErrorMatcher,
+  ExceptionAction,
+  ExceptionHandler,
+  HeroDefinition,
+  Hooks,
+  InputSchema,
+  JobOptions,
+  Policy,
+  PolicyLayer,
+  PolicyWait,
+  ReportMode,
+  SchemaResult,
+  StepDefinition,
+  TerminalAction,
+  WorkflowDefinition,
+} from "./src/define/definition.ts";
+export type { Duration, DurationFields } from "./src/define/durations.ts";
+export type { HeroOptions } from "./src/define/hero.ts";
+export type { JobOptionsInput } from "./src/define/job_options.ts";
+export type {
+  ActionOptions,
+  OnException,
+  PolicyOptions,
+  ReattemptPolicyOptions,
+} from "./src/define/policy.ts";
 export type * from "./src/define/records.ts";
 export type * from "./src/define/types.ts";
-export type * from "./src/observe/events.ts";
+export type {
+  ErrorEvent,
+  EventBase,
+  EventMap,
+  Events,
+  FinalizeEvent,
+  HousekeepingEvent,
+  IterationEvent,
+  LostEvent,
+  PreconditionEvent,
+  RecoveredEvent,
+  StepEvent,
+  WorkflowEvent,
+} from "./src/observe/events.ts";
 export type { Gauges } from "./src/observe/gauges.ts";
 export type { Measurable, Metrics } from "./src/observe/metrics.ts";
 export type { ProgressEstimate } from "./src/observe/progress.ts";
-export type * from "./src/observe/tracing.ts";
+export type { AttributeValue, Span, SpanContext, Tracer } from "./src/observe/tracing.ts";
 export type { ReportContext, ReportError } from "./src/run/core.ts";
 export type { CommandOptions, SignalOptions, SignalRecord } from "./src/run/commands.ts";
 export type { DeployFinding, DeployFindingKind, DeployReport } from "./src/run/deploy_gate.ts";
@@ -92,7 +144,7 @@ export type { EngineOptions, HousekeepingOptions } from "./src/run/options.ts";
 export type { Run } from "./src/run/run.ts";
 export type { Started, StartOptions } from "./src/run/start.ts";
 export type { Worker, WorkOptions } from "./src/run/worker.ts";
-export type * from "./src/seams/clock.ts";
+export type { Clock } from "./src/seams/clock.ts";
 export type * from "./src/seams/queue.ts";
 export type * from "./src/seams/store.ts";
 export type {
@@ -102,12 +154,20 @@ export type {
   ActivityOptions,
   WorkerActivity,
 } from "./src/state/activity.ts";
-export type * from "./src/state/checkpoint.ts";
-export type * from "./src/state/claim.ts";
+export type { Checkpoint, CheckpointAnswer } from "./src/state/checkpoint.ts";
+export type { Claim, Claimed } from "./src/state/claim.ts";
 export type { Codec } from "./src/state/codec.ts";
-export type * from "./src/state/command.ts";
+export type { Command, CommandResult } from "./src/state/command.ts";
 export type { EncryptedCodecOptions } from "./src/state/encrypted_codec.ts";
-export type * from "./src/state/finish.ts";
-export type * from "./src/state/records.ts";
-export type * from "./src/state/signal.ts";
-export type * from "./src/state/transitions.ts";
+export type { Finished, FinishResult, Verdict } from "./src/state/finish.ts";
+export type {
+  ExecutionRow,
+  Hold,
+  Job,
+  NewExecution,
+  NewWorkflow,
+  StoredError,
+  WorkflowRow,
+} from "./src/state/records.ts";
+export type { NewSignal, SignalResult, SignalRow } from "./src/state/signal.ts";
+export type { Closing } from "./src/state/transitions.ts";

@@ -174,12 +174,19 @@ export class WorkflowNotDefinedError extends PawlError {
   /** The workflow that names it, where one exists. */
   readonly workflowId: string | null;
 
-  /** Makes the error from the stored name. */
-  constructor(data: { workflowName: string; workflowId?: string | null }, options?: ErrorOptions) {
+  /** Makes the error from the name; `isOther`: a definition of this name exists, but not this one. */
+  constructor(
+    data: { workflowName: string; workflowId?: string | null; isOther?: boolean },
+    options?: ErrorOptions,
+  ) {
+    const name = JSON.stringify(data.workflowName);
     super(
       "workflow_not_defined",
-      `No workflow is registered under the name "${data.workflowName}"; ` +
-        `pass its definition to createEngine({ workflows: [...] })`,
+      data.isOther === true
+        ? `Another definition is registered under the name ${name}; pass the very object that ` +
+          `createEngine({ workflows: [...] }) was given, or give this one another name`
+        : `No workflow is registered under the name ${name}; ` +
+          `pass its definition to createEngine({ workflows: [...] })`,
       options,
     );
     this.workflowName = data.workflowName;

@@ -9,6 +9,18 @@
  * Everything is lost when the process ends. Several stores may share one database, as several
  * processes would: `memoryStore({ database })`.
  *
+ * @example A program without a database
+ * ```ts
+ * import { createEngine, workflow } from "@pawl/pawl";
+ * import { memoryStore } from "@pawl/pawl/memory";
+ *
+ * const greeting = workflow({ name: "greeting", steps: [{ run: () => console.log("hello") }] });
+ * const engine = createEngine({ store: memoryStore(), workflows: [greeting] });
+ * await engine.start(greeting);
+ * await engine.work().idle();
+ * await engine.close();
+ * ```
+ *
  * @module
  */
 

@@ -40,6 +40,7 @@ const REFUSED: readonly number[] = [
 const ADVICE: Readonly<Record<number, string>> = {
   1044: "the user may not use this database; GRANT it the rights, or check the database's name",
   1045: "user or password are wrong, or the user may not come from this host; check the URL",
+  1698: "the server does not let this user in; check the user in the URL, and how he may log in",
   1046: "no database is selected; name one in the URL or in the pool's options",
   1049: "the database does not exist; create it, or check the name in the URL",
   1142: "the user lacks a right on this table; GRANT it SELECT, INSERT, UPDATE and DELETE",

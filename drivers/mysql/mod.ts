@@ -2,10 +2,24 @@
  * The store for MySQL and MariaDB: workflows in the database that the application has already. It is
  * tested on MariaDB 10.11, and keeps to what MySQL 8.0.17 and MariaDB 10.6 have in common.
  *
+ * In Node, install the client `mysql2` beside Pawl.
+ *
+ * @example On a URL, or on a pool that the application has
+ * ```ts
+ * import { createEngine } from "@pawl/pawl";
+ * import { mysqlStore } from "@pawl/pawl/mysql";
+ *
+ * const store = mysqlStore("mysql://localhost/shop"); // connects at the first use
+ * const engine = createEngine({ store, workflows: [] });
+ * // await engine.migrate(); and then start and work
+ * await engine.close();
+ * ```
+ *
  * @module
  */
 
 import type * as mysql from "mysql2/promise";
+import { optionsObject } from "../../src/define/options.ts";
 import { InvalidInputError } from "../../src/errors.ts";
 import type { StoreDriver } from "../../src/seams/store.ts";
 import { sqlStore } from "../sql/store.ts";
@@ -62,6 +76,7 @@ export interface MysqlStoreOptions {
  * @param options Prefix, size and patience.
  * @returns The store.
  * @throws {InvalidInputError} When an argument is not one of these.
+ * @throws {StepConfigurationError} When there is no such option.
  * @throws {StoreError} When the URL cannot be used.
  *
  * @example A pool of the application
@@ -75,6 +90,11 @@ export function mysqlStore(
   source: string | URL | MysqlPool,
   options: MysqlStoreOptions = {},
 ): StoreDriver<MysqlTransaction> {
+  optionsObject(
+    options,
+    ["tablePrefix", "maxConnections", "acquireTimeoutMs"],
+    "the options of mysqlStore()",
+  );
   const { tablePrefix = "pawl_", maxConnections = 10, acquireTimeoutMs = 10_000 } = options;
   if (!Number.isInteger(maxConnections) || maxConnections < 1) {
     throw new InvalidInputError(

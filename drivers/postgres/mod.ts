@@ -1,11 +1,25 @@
 /**
  * The PostgreSQL store: workflows in the application's own database.
  *
+ * In Node, install the client `pg` beside Pawl.
+ *
+ * @example On a URL, or on a pool that the application has
+ * ```ts
+ * import { createEngine } from "@pawl/pawl";
+ * import { postgresStore } from "@pawl/pawl/postgres";
+ *
+ * const store = postgresStore("postgres://localhost/shop"); // connects at the first use
+ * const engine = createEngine({ store, workflows: [] });
+ * // await engine.migrate(); and then start and work
+ * await engine.close();
+ * ```
+ *
  * @module
  */
 
 // @ts-types="@types/pg"
 import type * as pg from "pg";
+import { optionsObject } from "../../src/define/options.ts";
 import { InvalidInputError } from "../../src/errors.ts";
 import type { StoreDriver } from "../../src/seams/store.ts";
 import { sqlStore } from "../sql/store.ts";
@@ -67,6 +81,7 @@ export interface PostgresStoreOptions {
  * @param options Names, schema, and how connections are used.
  * @returns The store.
  * @throws {InvalidInputError} When an argument is not one of these.
+ * @throws {StepConfigurationError} When there is no such option.
  *
  * @example A database of the application
  * ```ts ignore
@@ -79,6 +94,11 @@ export function postgresStore(
   source: string | URL | PostgresPool,
   options: PostgresStoreOptions = {},
 ): StoreDriver<PostgresTransaction> {
+  optionsObject(
+    options,
+    ["tablePrefix", "schema", "preparedStatements", "maxConnections", "notify"],
+    "the options of postgresStore()",
+  );
   const { maxConnections = 10, preparedStatements = true, notify = true } = options;
   if (!Number.isSafeInteger(maxConnections) || maxConnections < 1) {
     throw new InvalidInputError(

@@ -189,6 +189,13 @@ function placeOf(config: pg.PoolConfig): string {
   try {
     client = new pg.Client(config);
   } catch (error) {
+    if (error instanceof Error && error.name === "NotCapable") {
+      // The client looks for PGPASSWORD and its like, also when the URL says everything.
+      const advice = "run Deno with --allow-env and --allow-net";
+      throw new StoreError(DRIVER, `Cannot open the database: ${error.message}; ${advice}`, {
+        cause: error,
+      });
+    }
     // Only a URL can be wrong here: a pool has made clients of its settings before.
     throw badUrl(error instanceof Error ? error.message : "it cannot be read");
   }

@@ -9,6 +9,17 @@
  * One process, or Deno Deploy: on a shared file another process hears of a message only after a
  * minute or so, and what gets lost is found by the sweep.
  *
+ * @example With `--unstable-kv`
+ * ```ts
+ * import { createEngine } from "@pawl/pawl";
+ * import { denoKvQueue } from "@pawl/pawl/deno-kv";
+ * import { memoryStore } from "@pawl/pawl/memory";
+ *
+ * const queue = denoKvQueue({ path: ":memory:" }); // denoKvQueue() on Deno Deploy
+ * const engine = createEngine({ store: memoryStore(), queue, workflows: [] });
+ * await engine.close();
+ * ```
+ *
  * @module
  */
 
@@ -49,14 +60,19 @@ interface Listener {
 /**
  * Makes a queue on Deno KV. Needs `--unstable-kv` (or `"unstable": ["kv"]` in deno.json), or a `kv`
  * of the npm package `@deno/kv` in Node.
+ *
+ * @throws {StoreError} When there is no Deno KV here.
  */
 export function denoKvQueue(options: DenoKvQueueOptions = {}): QueueDriver {
+  // Now and not at the first job: a start would go through, and its job would wait for the sweep.
+  const openKv = options.kv === undefined ? opener() : null;
   const listeners: Listener[] = [];
   const underWay = new Set<Promise<void>>();
   let opening: Promise<KvLike> | null = null;
   let hearing: Promise<void> | null = null;
 
-  const open = (): Promise<KvLike> => opening ??= openKv(options);
+  const open = (): Promise<KvLike> =>
+    opening ??= openKv?.(options.path) ?? Promise.resolve(options.kv as KvLike);
 
   /** Takes a message for one of the listeners that serve its queue, each in its turn. */
   async function hear(value: unknown): Promise<void> {
@@ -114,10 +130,10 @@ export function denoKvQueue(options: DenoKvQueueOptions = {}): QueueDriver {
   };
 }
 
-async function openKv({ kv, path }: DenoKvQueueOptions): Promise<KvLike> {
-  if (kv !== undefined) return kv;
+/** What opens a database in this runtime. */
+function opener(): (path?: string) => Promise<KvLike> {
   const runtime = globalThis as { Deno?: { openKv?: (path?: string) => Promise<KvLike> } };
-  if (typeof runtime.Deno?.openKv === "function") return await runtime.Deno.openKv(path);
+  if (typeof runtime.Deno?.openKv === "function") return runtime.Deno.openKv;
   throw new StoreError(
     "deno-kv",
     runtime.Deno === undefined

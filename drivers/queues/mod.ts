@@ -1,6 +1,22 @@
 /**
  * The queues that need no server of their own.
  *
+ * @example A script: a start runs what is due before it resolves
+ * ```ts
+ * import { createEngine, workflow } from "@pawl/pawl";
+ * import { memoryStore } from "@pawl/pawl/memory";
+ * import { inlineQueue } from "@pawl/pawl/queues";
+ *
+ * const greeting = workflow({ name: "greeting", steps: [{ run: () => console.log("hello") }] });
+ * const engine = createEngine({
+ *   store: memoryStore(),
+ *   queue: inlineQueue(),
+ *   workflows: [greeting],
+ * });
+ * await engine.start(greeting);
+ * await engine.close();
+ * ```
+ *
  * @module
  */
 

@@ -1,11 +1,29 @@
 /**
  * The SQLite store: workflows in a file, or in a database that the application has open already.
  *
+ * @example Beside the application's own tables
+ * ```ts
+ * import { createEngine, workflow } from "@pawl/pawl";
+ * import { sqliteStore } from "@pawl/pawl/sqlite";
+ * import { DatabaseSync } from "node:sqlite";
+ *
+ * const db = new DatabaseSync(":memory:"); // or "app.db"
+ * const greeting = workflow({ name: "greeting", steps: [{ run: () => console.log("hello") }] });
+ * const engine = createEngine({ store: sqliteStore(db), workflows: [greeting] });
+ * await engine.migrate();
+ * await engine.transaction(async (tx: DatabaseSync) => {
+ *   tx.exec("CREATE TABLE orders (id INTEGER PRIMARY KEY)"); // whatever the application writes,
+ *   await engine.start(greeting, { tx }); // and the start commit together
+ * });
+ * await engine.close();
+ * ```
+ *
  * @module
  */
 
 import type { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
+import { optionsObject } from "../../src/define/options.ts";
 import { InvalidInputError } from "../../src/errors.ts";
 import type { StoreDriver } from "../../src/seams/store.ts";
 import { sqlStore } from "../sql/store.ts";
@@ -52,6 +70,7 @@ export interface SqliteStoreOptions {
  * @param options Prefix, patience and durability.
  * @returns The store.
  * @throws {InvalidInputError} When an argument is not one of these.
+ * @throws {StepConfigurationError} When there is no such option.
  *
  * @example A file of its own
  * ```ts ignore
@@ -63,6 +82,11 @@ export function sqliteStore(
   source: string | URL | DatabaseSync,
   options: SqliteStoreOptions = {},
 ): StoreDriver<DatabaseSync> {
+  optionsObject(
+    options,
+    ["tablePrefix", "busyTimeoutMs", "synchronous"],
+    "the options of sqliteStore()",
+  );
   const { tablePrefix, busyTimeoutMs = 5_000, synchronous = "normal" } = options;
   if (!Number.isFinite(busyTimeoutMs) || busyTimeoutMs < 0) {
     throw new InvalidInputError(
@@ -81,6 +105,16 @@ export function sqliteStore(
 }
 
 function databaseOf(source: unknown): string | DatabaseSync {
+  // A drive of Windows is one letter; a file called "sqlite:app.db" is nobody's wish.
+  const scheme = typeof source === "string"
+    ? /^([a-z][a-z0-9+.-]+):/i.exec(source)?.[1]
+    : undefined;
+  if (scheme !== undefined && scheme.toLowerCase() !== "file") {
+    throw new InvalidInputError(
+      `Cannot open a URL that begins with "${scheme}:" as SQLite: pass a path such as "app.db", or ` +
+        `take the store of that database`,
+    );
+  }
   if (typeof source === "string" && !source.startsWith("file://")) return source;
   if (typeof source === "string" || source instanceof URL) return pathOf(source);
   if (typeof source === "object" && source !== null && "prepare" in source) {

@@ -49,7 +49,14 @@ export async function openShop(options: ShopOptions): Promise<OpenShop> {
   const db = new DatabaseSync(join(folder, "shop.db"));
   db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA busy_timeout = 1000");
   const store = sqliteStore(db);
-  const engine = createEngine({ store, workflows: SHOP, concurrency: 12, pollMs: 200 });
+  const reportError = (): void => {}; // what fails in this shop is seen on the dashboard
+  const engine = createEngine({
+    store,
+    workflows: SHOP,
+    concurrency: 12,
+    pollMs: 200,
+    reportError,
+  });
   await engine.migrate();
   const nowMs = Date.now();
   for (const story of storiesOfADay(options.workflows, nowMs, diceFrom(7))) {

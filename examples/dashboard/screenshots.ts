@@ -1,5 +1,6 @@
 /**
- * Takes the pictures of the dashboard for the documentation: `deno task screenshots`.
+ * Takes the pictures for the documentation, of the dashboard and of the command line:
+ * `deno task screenshots`, or `deno task screenshots terminal` for the latter only.
  *
  * It opens the shop of the demo and needs a Chromium: Debian's, or the one that
  * `PAWL_TEST_CHROMIUM` names.
@@ -10,7 +11,9 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { night } from "../timeline.ts";
 import { openShop } from "./main.ts";
+import { terminalPage } from "./terminal.ts";
 
 const FOLDER = fileURLToPath(new URL("../../docs/images/", import.meta.url));
 const TRAFFIC_MS = 20_000;
@@ -44,13 +47,17 @@ async function take(browser: Browser, url: string, picture: Picture): Promise<vo
   console.log(`docs/images/${picture.name}.png`);
 }
 
-async function main(): Promise<void> {
-  mkdirSync(FOLDER, { recursive: true });
+/** The command line's own drawing of a workflow. */
+async function takeTerminal(browser: Browser): Promise<void> {
+  const page = await browser.newPage({ viewport: SCREEN, deviceScaleFactor: 2 });
+  await page.setContent(terminalPage(await night({ colours: true })));
+  await page.locator("pre").screenshot({ path: `${FOLDER}timeline.png` });
+  await page.close();
+  console.log("docs/images/timeline.png");
+}
+
+async function takeDashboard(browser: Browser): Promise<void> {
   const shop = await openShop({ port: 0, workflows: 3_000, actions: true, traffic: true });
-  const browser = await chromium.launch({
-    executablePath: process.env.PAWL_TEST_CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"],
-  });
   try {
     // Some customers come in first, so that the last minutes are not empty.
     await sleep(TRAFFIC_MS);
@@ -74,9 +81,22 @@ async function main(): Promise<void> {
     ];
     for (const picture of pictures) await take(browser, shop.url, picture);
   } finally {
-    await browser.close();
     await shop.close();
   }
 }
 
-await main();
+async function main(only: string | undefined): Promise<void> {
+  mkdirSync(FOLDER, { recursive: true });
+  const browser = await chromium.launch({
+    executablePath: process.env.PAWL_TEST_CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"],
+  });
+  try {
+    await takeTerminal(browser);
+    if (only !== "terminal") await takeDashboard(browser);
+  } finally {
+    await browser.close();
+  }
+}
+
+await main(process.argv[2]);

@@ -24,6 +24,8 @@ const engine = createEngine({
   workflows: [definition],
   leaseMs: LEASE_MS,
   pollMs: 100,
+  // What goes wrong is told by the steps themselves; without a logger it would be on the console.
+  logger: { debug() {}, info() {}, warn() {}, error() {} },
 });
 const worker = engine.work();
 process.once("SIGTERM", () => void worker.stop());

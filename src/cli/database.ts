@@ -97,12 +97,13 @@ export async function openStore(address: Address): Promise<StoreDriver> {
     }
   } catch (cause) {
     if (cause instanceof PawlError) throw cause;
+    const client = kind === "postgres" ? "pg" : "mysql2";
     throw new StoreError(
       kind,
-      `Cannot load the driver: ${String(cause)}; is its client installed?`,
-      {
-        cause,
-      },
+      (cause as { code?: unknown } | null)?.code === "ERR_MODULE_NOT_FOUND"
+        ? `Cannot open the database: its client is not installed; run "npm install ${client}"`
+        : `Cannot load the driver: ${String(cause)}`,
+      { cause },
     );
   }
 }

@@ -64,8 +64,13 @@ function maskedIo(io: Io, argv: readonly string[]): Io {
   return {
     ...io,
     stdout: (text) => io.stdout(mask(text)),
-    stderr: (text) => io.stderr(mask(text)),
+    stderr: (text) => io.stderr(forShells(mask(text))),
   };
+}
+
+/** Drivers advise the authors of programs; somebody at a shell has a command for it. */
+function forShells(text: string): string {
+  return text.replaceAll("run `await engine.migrate()` first", 'run "pawl migrate" first');
 }
 
 function explain(error: Error, io: Io, how: { debug: boolean; json: boolean }): number {
@@ -156,7 +161,7 @@ async function openFor(
   const named = textOf(typed, "database") ?? (io.env.PAWL_DATABASE || undefined);
   if (named === undefined) {
     throw new UsageError(
-      `Cannot ${typed.command.name} without a database: name it with --database <url>, ` +
+      `Cannot run "${typed.command.name}" without a database: name it with --database <url>, ` +
         `or in PAWL_DATABASE`,
       typed.command.name,
     );

@@ -4,10 +4,17 @@
  * without a build step, for any server and under any path.
  *
  * @example On this machine only, and only to look
- * ```ts ignore
+ * ```ts
+ * import { createEngine } from "@pawl/pawl";
  * import { dashboard } from "@pawl/pawl/dashboard";
+ * import { memoryStore } from "@pawl/pawl/memory";
  *
- * Deno.serve({ hostname: "127.0.0.1", port: 8080 }, dashboard(engine));
+ * const engine = createEngine({ store: memoryStore(), workflows: [] });
+ * const handler = dashboard(engine); // Deno.serve({ hostname: "127.0.0.1", port: 8080 }, handler)
+ * const page = await handler(new Request("http://localhost:8080/"));
+ * console.assert(page.status === 200);
+ * handler.close();
+ * await engine.close();
  * ```
  *
  * @example For operators, who may also act

@@ -10,7 +10,7 @@ import { type Duration, durationMs, MAX_DURATION_MS, positiveDurationMs } from "
 import { callable, fraction, isMade, list, optionsObject, show } from "./options.ts";
 
 /** A wait before its random part is added. */
-export interface Measure {
+export interface BackoffWait {
   /** The shortest that the wait can be, in milliseconds. */
   readonly baseMs: number;
   /** What jitter is a fraction of, in milliseconds. */
@@ -22,7 +22,7 @@ export interface Backoff {
   /** Marks what `backoff` made. */
   readonly kind: "backoff";
   /** The wait after this many failures in a row, without its random part. */
-  readonly measure: (count: number) => Measure;
+  readonly measure: (count: number) => BackoffWait;
   /** How much is added at random, as a fraction of the measure's spread. */
   readonly jitter: number;
   /** A source of numbers from 0 up to 1. */
@@ -95,7 +95,7 @@ export const backoff: Backoffs = Object.freeze({ polynomial, exponential, fixed 
 function polynomial(options: JitterOptions = {}): Backoff {
   const what = "the options of backoff.polynomial()";
   const given = optionsObject(options, ["jitter", "random"], what);
-  const measure = (count: number): Measure => {
+  const measure = (count: number): BackoffWait => {
     const spreadMs = count ** 4 * 1000;
     return { baseMs: spreadMs + 2000, spreadMs };
   };
@@ -108,7 +108,7 @@ function exponential(options: ExponentialOptions = {}): Backoff {
   const firstMs = positiveDurationMs(given.first ?? 1000, `first in ${what}`);
   const maxMs = positiveDurationMs(given.max ?? "1 day", `max in ${what}`);
   const factor = growth(given.factor ?? 2, `factor in ${what}`);
-  const measure = (count: number): Measure =>
+  const measure = (count: number): BackoffWait =>
     even(Math.min(firstMs * factor ** (count - 1), maxMs));
   return make({ measure, ...noise(given, what) });
 }
@@ -123,7 +123,7 @@ function constant(ms: number): Backoff {
 }
 
 /** A wait whose jitter is a fraction of all of it. */
-function even(ms: number): Measure {
+function even(ms: number): BackoffWait {
   return { baseMs: ms, spreadMs: ms };
 }
 
@@ -183,6 +183,7 @@ function backoffFrom(wait: unknown, what: string): Backoff {
 
 /** A user's function runs when a reattempt is due, once; what it returns is checked then. */
 function computed(fn: (count: number) => unknown, what: string): Backoff {
-  const measure = (count: number): Measure => even(durationMs(fn(count), `the result of ${what}`));
+  const measure = (count: number): BackoffWait =>
+    even(durationMs(fn(count), `the result of ${what}`));
   return make({ measure, jitter: 0, random: anyFraction });
 }

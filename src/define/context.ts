@@ -123,7 +123,7 @@ export interface ExceptionContext<Hero = unknown, Input = unknown>
 }
 
 /** Returned by a callback to end an iteration early. */
-export interface StopSignal {
+export interface IterationStop {
   /** The mark of the value; `iter.stop` is the only one. */
   readonly stop: true;
   /** Whether `onComplete` is left out. */
@@ -243,9 +243,9 @@ export interface Iter {
   /** Whether the cursor was set in this execution. */
   readonly advanced: boolean;
   /** Return it from a callback to end the iteration as complete. */
-  readonly stop: StopSignal;
+  readonly stop: IterationStop;
   /** Return it from a callback to end the iteration without `onComplete`. */
-  readonly stopSilently: StopSignal;
+  readonly stopSilently: IterationStop;
   /** Stores the cursor, then stops here if somebody asks to stop. */
   set(value: CursorValue): Promise<void>;
   /** Stores the integer cursor plus one; with `from`, that plus one. */

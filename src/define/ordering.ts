@@ -48,7 +48,7 @@ function refuseDuplicate(known: StepDefinition | undefined, step: StepDefinition
   if (known === undefined) return;
   const name = JSON.stringify(step.name);
   const clash = known.removed === step.removed
-    ? "the name is a duplicate"
+    ? "the name is a duplicate; give one of them another name"
     : "the name belongs to a step and to a removed step at once";
   throw new StepConfigurationError(`Cannot declare step ${name} twice: ${clash}`, {
     stepName: step.name,

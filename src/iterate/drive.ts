@@ -10,7 +10,7 @@
  * @module
  */
 
-import type { IterationOptions, StopSignal } from "../define/context.ts";
+import type { IterationOptions, IterationStop } from "../define/context.ts";
 import { InvalidInputError } from "../errors.ts";
 import type { InterruptRequest, IterationEvent, IterDeps } from "./deps.ts";
 import { checkOptions, isDue } from "./options.ts";
@@ -55,9 +55,9 @@ export interface Iteration {
 }
 
 /** Ends an iteration as complete. */
-export const STOP: StopSignal = Object.freeze({ stop: true, silent: false });
+export const STOP: IterationStop = Object.freeze({ stop: true, silent: false });
 /** Ends an iteration without `onComplete`. */
-export const STOP_SILENTLY: StopSignal = Object.freeze({ stop: true, silent: true });
+export const STOP_SILENTLY: IterationStop = Object.freeze({ stop: true, silent: true });
 
 /** Iterates over a source from the cursor on. */
 export async function drive<Item>(iteration: Iteration, plan: Plan<Item>): Promise<void> {
@@ -117,7 +117,7 @@ function claim(iteration: Iteration, source: string): void {
 async function walk<Item>(
   run: Run<Item>,
   pairs: Pairs<Item>,
-): Promise<StopSignal | InterruptRequest> {
+): Promise<IterationStop | InterruptRequest> {
   const { deps } = run.iteration;
   try {
     if (deps.firstOfChain) await run.options.onStart?.();
@@ -138,7 +138,7 @@ async function walk<Item>(
 async function consume<Item>(
   run: Run<Item>,
   pairs: Pairs<Item>,
-): Promise<StopSignal | InterruptRequest | null> {
+): Promise<IterationStop | InterruptRequest | null> {
   const { iteration: { deps, position }, plan, options } = run;
   const throttles = [...run.iteration.throttles];
   const announces = deps.listensToItems();
@@ -184,7 +184,7 @@ function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
     typeof (value as PromiseLike<T>).then === "function";
 }
 
-function isStop(result: unknown): result is StopSignal {
+function isStop(result: unknown): result is IterationStop {
   if (result === STOP || result === STOP_SILENTLY) return true;
   if (typeof result !== "object" || result === null || !("stop" in result)) return false;
   if (result.stop !== true) return false;

@@ -102,7 +102,7 @@ function stalledBy({ ruling, result }: Settled): Error | null {
 export async function reportAll(scope: StepScope, errors: readonly Error[]): Promise<void> {
   for (const error of errors) {
     scope.core.events.emit("error", { ...idsOf(scope), durationMs: 0, error });
-    await scope.core.report(error, reportContext(scope));
+    await scope.core.report(error, reportContext(scope), scope.log);
   }
 }
 
@@ -228,7 +228,7 @@ async function verdictAfterWait(
   } catch (thrown) {
     const error = toError(thrown);
     scope.log.error(`The wait of step "${following}" failed; the workflow is paused`, { error });
-    await core.report(error, reportContext(scope));
+    await core.report(error, reportContext(scope), scope.log);
     const { errorClass, message } = storedError(error);
     const waitError = { step: following, class: errorClass, message };
     const paused: Ruling = {

@@ -93,8 +93,8 @@ export interface Core {
   readonly tracing: Tracing | null;
   /** The injected logger, made safe. */
   readonly log: Logger;
-  /** The injected error reporter, made safe. */
-  readonly report: ReportError;
+  /** The injected error reporter, made safe; without one, an error is a line of `log`. */
+  readonly report: (error: Error, context: ReportContext, log?: Logger) => Promise<void>;
   /** This process in the rows: unique per start, so that nobody takes over by name. */
   readonly workerId: string;
   /** The claims that are held now. */

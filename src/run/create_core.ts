@@ -6,7 +6,8 @@
 
 import type { Logger } from "../define/context.ts";
 import type { WorkflowDefinition } from "../define/definition.ts";
-import { StepConfigurationError, StoreError } from "../errors.ts";
+import { show } from "../define/options.ts";
+import { StepConfigurationError, StoreError, WorkflowNotDefinedError } from "../errors.ts";
 import { createEventBus } from "../observe/events.ts";
 import { maskedLogger, silentLogger, taggedLogger } from "../observe/logging.ts";
 import { createTracing } from "../observe/tracing.ts";
@@ -36,7 +37,7 @@ export function createCore(options: EngineOptions & { readonly queue: QueueDrive
     ),
     () => ({}),
   );
-  const report = safeReporter(options.reportError ?? (() => {}), log, redactor);
+  const report = safeReporter(options.reportError, log, redactor);
   const now = (): Date => new Date(clock.now());
   const renew: Parameters<typeof createHoldings>[0]["renew"] = (batch) =>
     store.checkpoint(batch, { now: now(), leaseMs: settings.leaseMs });
@@ -78,6 +79,11 @@ function wasNotWritten(error: unknown): boolean {
 
 /** The definitions by name. */
 function registry(definitions: readonly WorkflowDefinition[]): Map<string, WorkflowDefinition> {
+  if (!Array.isArray(definitions)) {
+    throw new StepConfigurationError(
+      `Cannot use ${show(definitions)} as workflows: pass an array, workflows: [onboarding]`,
+    );
+  }
   const byName = new Map<string, WorkflowDefinition>();
   for (const definition of definitions) register(byName, definition, false);
   return byName;
@@ -104,15 +110,27 @@ export function register(
   byName.set(definition.name, definition);
 }
 
+/** Refuses a definition that this engine would not run: rows know only its name. */
+export function requireRegistered(core: Core, definition: WorkflowDefinition): void {
+  const known = core.definitions.get(definition.name);
+  if (known === definition) return;
+  throw new WorkflowNotDefinedError({
+    workflowName: definition.name,
+    isOther: known !== undefined,
+  });
+}
+
 /** A logger that breaks is reported once; whoever calls it sees to it that nothing else happens. */
-function complainingLogger(logger: Logger, report: ReportError): Logger {
+function complainingLogger(logger: Logger, report: Core["report"]): Logger {
   let complained = false;
   const line = (level: keyof Logger): Logger["info"] => (message, fields = {}) => {
     try {
       logger[level](message, fields);
     } catch (thrown) {
-      if (!complained) void report(toError(thrown), contextIn(fields));
+      if (complained) return;
+      // First, because what reports errors may well be this very logger.
       complained = true;
+      void report(toError(thrown), contextIn(fields));
     }
   };
   return { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") };
@@ -131,17 +149,21 @@ function contextIn(tags: Record<string, unknown>): ReportContext {
   };
 }
 
-/** A reporter that breaks must not break a step. */
+/** A reporter that breaks must not break a step; without a reporter, an error is a line of a log. */
 function safeReporter(
-  report: ReportError,
-  log: Core["log"],
+  report: ReportError | undefined,
+  engineLog: Core["log"],
   redactor: Core["redactor"],
-): ReportError {
-  return async (error, context) => {
+): Core["report"] {
+  return async (error, context, log = engineLog) => {
+    if (report === undefined) {
+      const { executionId, stepName: step, workflowId, workflowName: workflow } = context;
+      return log.error("A step failed", { workflow, workflowId, step, executionId, error });
+    }
     try {
       await report(error, (redactor?.value(context) ?? context) as ReportContext);
     } catch (thrown) {
-      log.error("The error reporter threw", { error: thrown, reported: error });
+      engineLog.error("The error reporter threw", { error: thrown, reported: error });
     }
   };
 }

@@ -6,7 +6,7 @@
 
 import type { Logger } from "../define/context.ts";
 import type { WorkflowDefinition } from "../define/definition.ts";
-import { InvalidInputError, WorkflowNotDefinedError } from "../errors.ts";
+import { InvalidInputError, InvalidStateError } from "../errors.ts";
 import type { Events } from "../observe/events.ts";
 import type { Gauges } from "../observe/gauges.ts";
 import { maskedLogger } from "../observe/logging.ts";
@@ -15,7 +15,7 @@ import type { Count, MigrateOptions, MigrationReport, PresenceSql } from "../sea
 import type { Job } from "../state/records.ts";
 import { enqueue } from "./announce.ts";
 import type { Core } from "./core.ts";
-import { createCore, register } from "./create_core.ts";
+import { createCore, register, requireRegistered } from "./create_core.ts";
 import { claimJobs } from "./deliver.ts";
 import { readGauges } from "./gauges.ts";
 import { housekeep, type HousekeepingSummary } from "./housekeeping.ts";
@@ -108,6 +108,9 @@ export function buildEngine(options: EngineOptions & { readonly queue: QueueDriv
   const workers = new Set<Worker>();
   const closing = new AbortController();
   const work = (how?: WorkOptions): Worker => {
+    if (closing.signal.aborted) {
+      throw new InvalidStateError("Cannot work: the engine is closed; make another one");
+    }
     const worker = createWorker(core, how);
     workers.add(worker);
     void worker.stopped.finally(() => workers.delete(worker));
@@ -208,9 +211,7 @@ function presenceSql(
   definition: WorkflowDefinition,
   options: { readonly heroIdColumn: string; readonly ongoing?: boolean },
 ): PresenceSql {
-  if (core.definitions.get(definition.name) !== definition) {
-    throw new WorkflowNotDefinedError({ workflowName: definition.name });
-  }
+  requireRegistered(core, definition);
   if (definition.hero === null) {
     throw new InvalidInputError(`Workflow "${definition.name}" has no hero to look for`);
   }

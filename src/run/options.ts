@@ -47,9 +47,9 @@ export interface EngineOptions<Tx = unknown> {
   readonly workflows?: readonly WorkflowDefinition<any, any, any>[];
   /** The time; default: the runtime's. */
   readonly clock?: Clock;
-  /** Where log lines go; default: nowhere. */
+  /** Where log lines go; default: warnings and errors to the console, everything else nowhere. */
   readonly logger?: Logger;
-  /** Hears of errors, as the policies' `report` says. */
+  /** Hears of errors, as the policies' `report` says; default: they are lines of the logger. */
   readonly reportError?: ReportError;
   /**
    * How long a claim holds without a heartbeat; default 30 seconds. Null switches short leases off:
@@ -120,9 +120,17 @@ const HOUSEKEEPING_KEYS = [
 /** Checks the options of an engine and fills in the defaults. */
 export function settingsOf(options: EngineOptions): Settings {
   optionsObject(options, KEYS, "createEngine()");
-  requireDriver(options.store, "store", ["create", "claim", "claimDue", "finish"]);
+  requireDriver(options.store, {
+    what: "store",
+    made: 'sqliteStore("app.db"), postgresStore(url) or mysqlStore(url)',
+    members: ["create", "claim", "claimDue", "finish"],
+  });
   if (options.queue !== undefined) {
-    requireDriver(options.queue, "queue", ["enqueue", "listen"]);
+    requireDriver(options.queue, {
+      what: "queue",
+      made: "pollingQueue() or another queue",
+      members: ["enqueue", "listen"],
+    });
     const { shouldStop } = options.queue;
     if (shouldStop !== undefined && typeof shouldStop !== "function") {
       throw new StepConfigurationError("Cannot use this queue: its shouldStop must be a function");
@@ -224,13 +232,20 @@ function cycleOf(scheduling: "forward" | { readonly cycle: Duration }): number |
   );
 }
 
-function requireDriver(value: unknown, what: string, members: readonly string[]): void {
+/** Tells somebody who forgot a driver which to take, and somebody who wrote one what it lacks. */
+function requireDriver(
+  value: unknown,
+  driver: { readonly what: string; readonly made: string; readonly members: readonly string[] },
+): void {
+  const { what, made, members } = driver;
   const object = value as Record<string, unknown> | null | undefined;
   const missing = members.filter((member) => typeof object?.[member] !== "function");
   if (missing.length === 0) return;
   throw new StepConfigurationError(
-    `createEngine() needs a ${what} driver: ${
-      missing.map((name) => `${name}()`).join(", ")
-    } missing`,
+    missing.length === members.length
+      ? `createEngine() needs a ${what}: got ${show(value)}; pass what ${made} returned`
+      : `createEngine() needs a ${what} driver: ${
+        missing.map((name) => `${name}()`).join(", ")
+      } missing`,
   );
 }

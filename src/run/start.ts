@@ -8,12 +8,12 @@ import type { HeroDefinition, WorkflowDefinition } from "../define/definition.ts
 import { nextOf } from "../define/definition.ts";
 import { jobOptions as checkJobOptions, type JobOptionsInput } from "../define/job_options.ts";
 import { optionsObject } from "../define/options.ts";
-import { DuplicateWorkflowError, InvalidInputError, WorkflowNotDefinedError } from "../errors.ts";
+import { DuplicateWorkflowError, InvalidInputError } from "../errors.ts";
 import type { Created } from "../seams/store.ts";
 import type { NewExecution, NewWorkflow, WorkflowRow } from "../state/records.ts";
 import { writeOptions } from "./announce.ts";
 import type { Core } from "./core.ts";
-import { MAX_BATCH } from "./create_core.ts";
+import { MAX_BATCH, requireRegistered } from "./create_core.ts";
 import { encoded, storableText, storableTime } from "./given.ts";
 import { planStep } from "./plan.ts";
 import { createRun, type Run } from "./run.ts";
@@ -170,10 +170,8 @@ export function newWorkflow(
   if (definition?.kind !== "workflow") {
     throw new InvalidInputError("Cannot start a workflow: pass what workflow({...}) returned");
   }
-  if (core.definitions.get(definition.name) !== definition) {
-    throw new WorkflowNotDefinedError({ workflowName: definition.name });
-  }
-  optionsObject(options, KEYS, `start("${definition.name}")`);
+  requireRegistered(core, definition);
+  optionsObject(options, KEYS, `the options of start("${definition.name}")`);
   if (options.allowMultiple !== undefined && typeof options.allowMultiple !== "boolean") {
     throw new InvalidInputError("allowMultiple must be true or false");
   }
@@ -289,12 +287,20 @@ async function checkedInput(
 ): Promise<string | null> {
   const checked = await definition.input?.["~standard"].validate(given) ?? { value: given };
   if (checked.issues !== undefined) {
-    const what = checked.issues.map((issue) => issue.message).join("; ");
+    const what = checked.issues.map(complaint).join("; ");
     throw new InvalidInputError(`The input of "${definition.name}" is not valid: ${what}`, {
       issues: checked.issues,
     });
   }
   return inputText(core, definition, (checked as { value: unknown }).value);
+}
+
+/** What a schema has against a value, and where: a path is of keys, or of objects that have one. */
+function complaint({ message, path }: InvalidInputError["issues"][number]): string {
+  const keys = (path ?? []).map((part) =>
+    typeof part === "object" && part !== null && "key" in part ? part.key : part
+  );
+  return keys.length === 0 ? message : `${keys.map(String).join(".")}: ${message}`;
 }
 
 function inputText(core: Core, { name }: WorkflowDefinition, input: unknown): string | null {

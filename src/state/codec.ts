@@ -113,7 +113,11 @@ function write(value: unknown, at: Place): string {
     case "object":
       return value === null ? "null" : writeObject(value, at);
     default:
-      throw refusal(typeof value === "undefined" ? "undefined" : `a ${typeof value}`, at.path);
+      throw refusal(
+        typeof value === "undefined" ? "undefined" : `a ${typeof value}`,
+        at.path,
+        PLAIN,
+      );
   }
 }
 
@@ -161,7 +165,7 @@ function writeContainer(value: object, at: Place): string {
   }
   const temporal = temporalType(value);
   if (temporal !== null) return tagged(temporal, temporalText(temporal, value), at);
-  throw refusal(`an instance of ${value.constructor?.name || "a class"}`, at.path);
+  throw refusal(`an instance of ${value.constructor?.name || "a class"}`, at.path, PLAIN);
 }
 
 function writeArray(value: readonly unknown[], at: Place): string {
@@ -227,9 +231,12 @@ function enter(at: Place, levels: number): void {
   }
 }
 
-function refusal(what: string, path: readonly (string | number)[]): CursorError {
+/** What to do about a value that JSON would change or drop. */
+const PLAIN = "; store plain data, such as an id, and load the rest in the step";
+
+function refusal(what: string, path: readonly (string | number)[], advice = ""): CursorError {
   const where = shown(path);
-  return new CursorError(`Cannot store ${what}, at ${where}`, { path: where });
+  return new CursorError(`Cannot store ${what}, at ${where}${advice}`, { path: where });
 }
 
 function shown(path: readonly (string | number)[]): string {

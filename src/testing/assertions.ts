@@ -13,8 +13,13 @@ import type { ExecutionRecord, ExecutionState, WorkflowState } from "../state/re
 export async function assertWorkflowState(run: Run, state: WorkflowState): Promise<void> {
   await run.reload();
   if (run.state === state) return;
+  const last = (await run.history()).at(-1);
+  const why = last === undefined || last.errorMessage === null
+    ? ""
+    : `; its step "${last.stepName}" threw ${last.errorClass}: ${last.errorMessage}`;
   throw new AssertionError({
-    message: `Expected workflow "${run.name}" (${run.id}) to be ${state}, but it is ${run.state}`,
+    message: `Expected workflow "${run.name}" (${run.id}) to be ${state}, ` +
+      `but it is ${run.state}${why}`,
     actual: run.state,
     expected: state,
   });

@@ -2,6 +2,21 @@
  * Helpers for tests of workflows: an engine with its own clock, steps performed by hand,
  * assertions, and the cases that every store and every queue must pass.
  *
+ * @example Two weeks in a millisecond
+ * ```ts
+ * import { workflow } from "@pawl/pawl";
+ * import { assertWorkflowState, testEngine } from "@pawl/pawl/testing";
+ *
+ * const trial = workflow({
+ *   name: "trial",
+ *   steps: [{ name: "welcome", run: () => {} }, { name: "end", wait: "14 days", run: () => {} }],
+ * });
+ * using t = await testEngine({ workflows: [trial] });
+ * const run = await t.engine.start(trial);
+ * await t.clock.tick("14 days"); // runs what becomes due on the way
+ * await assertWorkflowState(run, "finished");
+ * ```
+ *
  * @module
  */
 

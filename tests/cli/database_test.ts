@@ -114,3 +114,14 @@ Deno.test("a server that cannot be reached is told without its password", async 
   assert.match(err, /\[store\]\n/);
   assert.doesNotMatch(err, /hunter2222/);
 });
+
+Deno.test("a database without tables is told with the command that makes them", async () => {
+  let said = "";
+  const code = await run(["status", "--database", ":memory:"], {
+    ...systemIo(),
+    stdout: () => {},
+    stderr: (text) => void (said += text),
+  });
+  assert.equal(code, 1);
+  assert.match(said, /no such table: pawl_schema; run "pawl migrate" first \[migration\]$/m);
+});

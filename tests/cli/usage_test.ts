@@ -62,7 +62,10 @@ onStores(
     shell.world.env = {};
     const { code, err } = await shell.pawl("list");
     assert.equal(code, 2);
-    assert.match(err, /^Cannot list without a database: .* --database <url>, or in PAWL_DATABASE/);
+    assert.match(
+      err,
+      /^Cannot run "list" without a database: .* --database <url>, or in PAWL_DATABASE/,
+    );
   },
 );
 

@@ -26,10 +26,19 @@ async function promised(path: string): Promise<string> {
 
 /** What an example really prints. */
 async function printed(path: string, ...args: string[]): Promise<string> {
+  return await printedWith({}, path, ...args);
+}
+
+/** What it prints in an environment. */
+async function printedWith(
+  env: Record<string, string>,
+  path: string,
+  ...args: string[]
+): Promise<string> {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--allow-all", path, ...args],
     cwd: ROOT,
-    env: { NO_COLOR: "1" },
+    env: { ...env, NO_COLOR: "1" },
   }).output();
   assert.equal(code, 0, new TextDecoder().decode(stderr));
   return new TextDecoder().decode(stdout).trimEnd();
@@ -42,7 +51,7 @@ for (const path of paths) {
 }
 
 Deno.test("there is an example for every story of the guide", () => {
-  assert.ok(paths.length >= 17, `only ${paths.length} were found`);
+  assert.ok(paths.length >= 19, `only ${paths.length} were found`);
 });
 
 const postgres = await postgresServer();
@@ -78,5 +87,16 @@ Deno.test({
     await using database = await freshPostgres();
     const expected = (await promised("examples/orm.ts")).replaceAll("SQLite", "PostgreSQL");
     assert.equal(await printed("examples/orm.ts", database.url), expected);
+  },
+});
+
+Deno.test({
+  name:
+    "the application in the shape of Deno Deploy keeps its rows in PostgreSQL when it is told to",
+  ignore: postgres === null,
+  async fn() {
+    await using database = await freshPostgres();
+    const path = "examples/deploy/main.ts";
+    assert.equal(await printedWith({ DATABASE_URL: database.url }, path), await promised(path));
   },
 });

@@ -1,7 +1,7 @@
 /** How a walk on a real engine ends or is stored: by its callback, and as its options say. */
 
 import assert from "node:assert/strict";
-import { InvalidInputError, type IterationOptions, type StopSignal } from "../../mod.ts";
+import { InvalidInputError, type IterationOptions, type IterationStop } from "../../mod.ts";
 import {
   interruptEvery,
   performNextStep,
@@ -69,7 +69,7 @@ behaviour(
     const results: unknown[] = [0, "", false, { stop: false }, [], null];
     const definition = importing(({ iter }) =>
       iter.over(results, (result) => {
-        if (result === null) return { stop: true, silent: false } satisfies StopSignal;
+        if (result === null) return { stop: true, silent: false } satisfies IterationStop;
         return result;
       })
     );

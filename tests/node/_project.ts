@@ -2,7 +2,7 @@
  * A project of somebody who uses the package: made from the tarball that would be published.
  */
 
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { packPackage } from "../../tools/pack.ts";
 import { installTools, NODE_24, npm, type Outcome, runProgram, type Runtime } from "./_tools.ts";
 
@@ -18,8 +18,6 @@ export interface Project {
   run(runtime: Runtime, args: readonly string[], env?: Record<string, string>): Promise<Outcome>;
   /** Runs a compiler, with the types of Node, in the project or in another folder. */
   compile(compiler: string, args: readonly string[], where?: string): Promise<Outcome>;
-  /** Runs the program that the package brings, with a runtime. */
-  pawl(runtime: Runtime, args: readonly string[]): Promise<Outcome>;
   /** Removes it. */
   remove(): Promise<void>;
 }
@@ -60,13 +58,25 @@ export async function makeProject(): Promise<Project> {
         ],
         cwd: where,
       }),
-    pawl: (runtime, args) =>
-      runProgram(join(folder, "node_modules/.bin/pawl"), {
-        args: [...args],
-        cwd: folder,
-        env: { PATH: `${dirname(programOf(runtime))}:${Deno.env.get("PATH")}`, NO_COLOR: "1" },
-      }),
     remove: () => Deno.remove(folder, { recursive: true }),
+  };
+}
+
+/**
+ * One project for all tests of a file, made when the first of them needs it and removed after the
+ * last; why it cannot be made is said once.
+ */
+export function sharedProject(): () => Promise<Project> {
+  let made: Promise<Project> | null = null;
+  Deno.test.afterAll(async () => {
+    const project = await made?.catch(() => null);
+    await project?.remove();
+  });
+  return async () => {
+    if (made === null) return await (made = makeProject());
+    return await made.catch(() => {
+      throw new Error("Cannot test: there is no package; see the first failure");
+    });
   };
 }
 

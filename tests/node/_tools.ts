@@ -27,15 +27,20 @@ export interface Runtime {
 export const NODE_22: Runtime = node(22);
 /** The newest Node with long-term support. */
 export const NODE_24: Runtime = node(24);
+/** The newest Node. */
+export const NODE_26: Runtime = node(26);
+/** Every Node that the package is tried with. */
+export const NODES: readonly Runtime[] = [NODE_22, NODE_24, NODE_26];
 /** Bun, which has `node:sqlite` and `node:test` too. */
 export const BUN: Runtime = { name: "Bun", folder: "bun", program: "bun", testing: ["test"] };
 
 /** The compilers: the oldest and the newest that the declarations are checked with. */
 export const COMPILERS: readonly string[] = ["typescript-5.9", "typescript-7"];
 
-const CLIENTS = [
-  ...["@nats-io/jetstream", "@nats-io/transport-node", "@types/pg", "bullmq", "ioredis", "mysql2"],
-  "pg",
+/** The clients of databases and queues, and what the examples and the pages of the guide use. */
+const PACKAGES = [
+  ...["@nats-io/jetstream", "@nats-io/transport-node", "@types/express", "@types/pg", "bullmq"],
+  ...["croner", "express", "hono", "ioredis", "kysely", "mysql2", "pg"],
 ];
 const ARM = Deno.build.arch === "aarch64";
 
@@ -57,7 +62,7 @@ export async function hasNpm(): Promise<boolean> {
 async function manifest(): Promise<Record<string, string>> {
   const config = await Deno.readTextFile(new URL("../../deno.json", import.meta.url));
   const { imports } = JSON.parse(config) as { imports: Record<string, string> };
-  const versions = CLIENTS.map((name) => [name, imports[name]?.slice(`npm:${name}@`.length)]);
+  const versions = PACKAGES.map((name) => [name, imports[name]?.slice(`npm:${name}@`.length)]);
   const { os } = Deno.build;
   // A processor without AVX2 can run the baseline, and every other one too.
   const bun = ARM ? `${os}-aarch64` : `${os}-x64-baseline`;
@@ -68,6 +73,7 @@ async function manifest(): Promise<Record<string, string>> {
     "typescript-7": "npm:typescript@^7.0.0",
     "node-22": `npm:node-${os}-${ARM ? "arm64" : "x64"}@^22.0.0`,
     "node-24": `npm:node-${os}-${ARM ? "arm64" : "x64"}@^24.0.0`,
+    "node-26": `npm:node-${os}-${ARM ? "arm64" : "x64"}@^26.0.0`,
     "bun": `npm:@oven/bun-${bun}@^1.4.0`,
   };
 }

@@ -1,12 +1,11 @@
 /**
- * The package as its users get it: packed, installed by npm, and used in Node 22, Node 24 and Bun,
- * from JavaScript and from TypeScript.
+ * The package as its users get it: packed, installed by npm, and used in Node 22, 24 and 26 and in
+ * Bun, from JavaScript and from TypeScript.
  */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { queueCases, storeCases } from "../../src/testing/conformance.ts";
-import { VERSION } from "../../src/version.ts";
 import {
   type FreshDatabase,
   freshMysql,
@@ -19,9 +18,9 @@ import {
   redisServer,
   type Server,
 } from "../_servers.ts";
-import { installIn, makeProject, type Project } from "./_project.ts";
+import { installIn, type Project, sharedProject } from "./_project.ts";
 import { reportOf } from "./_report.ts";
-import { BUN, COMPILERS, hasNpm, NODE_22, NODE_24, runProgram, type Runtime } from "./_tools.ts";
+import { BUN, COMPILERS, hasNpm, NODE_22, NODES, runProgram, type Runtime } from "./_tools.ts";
 
 const config = await Deno.readTextFile(new URL("../../deno.json", import.meta.url));
 /** The entries that need a client, each with the one that is missed first. */
@@ -86,25 +85,11 @@ function sharing(server: Server | null): Subject["database"] {
 
 /** Bun only has what needs no client. */
 const PLACES: readonly (readonly [Runtime, readonly Subject[], readonly Subject[]])[] = [
-  [NODE_22, [...EMBEDDED, ...SERVERS], QUEUES],
-  [NODE_24, [...EMBEDDED, ...SERVERS], QUEUES],
+  ...NODES.map((node) => [node, [...EMBEDDED, ...SERVERS], QUEUES] as const),
   [BUN, EMBEDDED, QUEUES.slice(0, 1)],
 ];
 
-let made: Promise<Project> | null = null;
-
-/** Packs and installs once, for all tests of this file; why it cannot be is said once as well. */
-async function theProject(): Promise<Project> {
-  if (made === null) return await (made = makeProject());
-  return await made.catch(() => {
-    throw new Error("Cannot test: there is no package; see the first failure");
-  });
-}
-
-Deno.test.afterAll(async () => {
-  const project = await made?.catch(() => null);
-  await project?.remove();
-});
+const theProject = sharedProject();
 
 function inProject(name: string, test: (project: Project) => Promise<void>, ignore = false): void {
   Deno.test({ name, ignore: ignore || !npmIsHere, fn: async () => await test(await theProject()) });
@@ -173,53 +158,12 @@ for (const compiler of COMPILERS) {
   }
 }
 
-inProject("the examples of the README compile and run as they are", async (project) => {
-  const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
-  const blocks = [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code]) =>
-    code as string
-  );
-  assert.ok(blocks.length >= 2, `only ${blocks.length} examples were found`);
-  const files = blocks.map((_, at) => `readme_${at + 1}`);
-  for (const [at, code] of blocks.entries()) {
-    await Deno.writeTextFile(join(project.folder, `${files[at]}.ts`), code);
-  }
-  // To what Node 22 can read: it does not know `using`.
-  const compiled = await project.compile(COMPILERS[0] as string, [
-    ...["--strict", "--target", "es2022", "--lib", "es2023,esnext.disposable"],
-    ...["--module", "nodenext", "--outDir", "."],
-    ...files.map((file) => `${file}.ts`),
-  ]);
-  assert.equal(compiled.code, 0, compiled.output);
-  for (const runtime of [NODE_22, NODE_24, BUN]) {
-    for (const file of files) {
-      const { code, output } = await project.run(runtime, [`./${file}.js`]);
-      assert.equal(code, 0, `${file} on ${runtime.name}: ${output}`);
-      assert.doesNotMatch(output, /Assertion failed/, `${file} on ${runtime.name}`);
-    }
-  }
-});
-
-inProject("the program pawl runs in Node 22 and 24", async (project) => {
-  for (const runtime of [NODE_22, NODE_24]) {
-    const version = await project.pawl(runtime, ["--version"]);
-    assert.equal(version.code, 0, version.output);
-    assert.ok(version.output.includes(VERSION), version.output);
-    await using database = await freshSqlite();
-    const migrated = await project.pawl(runtime, ["migrate", "--database", database.url]);
-    assert.equal(migrated.code, 0, migrated.output);
-    const listed = await project.pawl(runtime, ["list", "--json", "--database", database.url]);
-    assert.equal(listed.code, 0, listed.output);
-    const wrong = await project.pawl(runtime, ["migrat"]);
-    assert.equal(wrong.code, 2, wrong.output);
-  }
-});
-
 inProject("without node:sqlite, as in Node 20, opening a file says what to do", async (project) => {
   const script = `
     import { sqliteStore } from "@pawl/pawl/sqlite";
     await sqliteStore("x.db").migrate().catch((error) => console.log(error.name, error.message));`;
   const args = ["--no-experimental-sqlite", "--input-type=module", "--eval", script];
-  for (const runtime of [NODE_22, NODE_24]) {
+  for (const runtime of NODES) {
     const { code, output } = await project.run(runtime, args);
     assert.equal(code, 0, output);
     assert.match(output, /^StoreError .*no node:sqlite; use a newer one \(Node 22\.\d+ has it\)$/m);
@@ -246,6 +190,12 @@ inProject(
       assert.equal(code, 0, output);
       for (const [entry, client] of Object.entries(MISSED)) {
         assert.match(output, new RegExp(`^${entry} Cannot find package '${client}'`, "m"));
+      }
+      for (const [scheme, client] of [["postgres", "pg"], ["mysql", "mysql2"]]) {
+        const args = ["node_modules/.bin/pawl", "status", "--database", `${scheme}://localhost/x`];
+        const asked = await runProgram(program, { args, cwd: folder });
+        assert.equal(asked.code, 1, asked.output);
+        assert.match(asked.output, new RegExp(`is not installed; run "npm install ${client}"`));
       }
       await Deno.writeTextFile(join(folder, "free.ts"), imports);
       const args = ["--noEmit", "--strict", "--module", "nodenext", "free.ts"];

@@ -188,6 +188,21 @@ behaviour(
   },
 );
 
+behaviour(
+  "TST-13 assertWorkflowState() says what paused a workflow that should have gone on",
+  async ({ engine }) => {
+    const run = () => Promise.reject(new TypeError("no ink"));
+    const definition = workflow({ name: "newsletter", steps: [{ name: "print", run }] });
+    const t = await engine({ workflows: [definition] });
+    const started = await t.engine.start(definition);
+    await t.clock.tick(0);
+    await assert.rejects(assertWorkflowState(started, "finished"), {
+      message: `Expected workflow "newsletter" (${started.id}) to be finished, but it is paused; ` +
+        'its step "print" threw TypeError: no ink',
+    });
+  },
+);
+
 behaviour("TST-13 assertWorkflowState() reloads and names both states", async ({ engine }) => {
   const definition = newsletter([]);
   const t = await engine({ workflows: [definition] });

@@ -160,7 +160,11 @@ behaviour(
     );
     assert.deepEqual(
       ofJobs.map(({ message, fields }) => [message, fields.jobId, fields.step, fields.heroId]),
-      [["one", "job-1", "first", "42"], ["two", "job-2", "second", "42"]],
+      [
+        ["one", "job-1", "first", "42"],
+        ["two", "job-2", "second", "42"],
+        ["A step failed", "job-2", "second", "42"],
+      ],
     );
     assert.equal(lines.length, 0, "nothing of it went to the engine's logger");
 

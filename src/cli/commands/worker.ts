@@ -69,8 +69,6 @@ async function run(context: Context): Promise<number> {
     specifier,
     options: {
       logger,
-      reportError: (error, { executionId, stepName: step, workflowId, workflowName: workflow }) =>
-        logger.error("A step failed", { workflow, workflowId, step, executionId, error }),
       housekeeping: retention === undefined ? {} : { retention },
     },
   }, async (engine) => {
