@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createEngine, type Engine, type ExecutionRecord, type Run } from "../../mod.ts";
 import { LEASE_MS, order, STEPS } from "./_story.ts";
+import { type QueueAddress, queueOptions } from "./_queues.ts";
 import { openStore } from "./_stores.ts";
 
 const WORKER = fileURLToPath(new URL("./_worker.ts", import.meta.url));
@@ -26,15 +27,35 @@ export interface Cluster extends AsyncDisposable {
   kill(child: ChildProcess): Promise<void>;
   /** Resolves when all workflows have ended; `meanwhile` is called at every look. */
   ended(meanwhile?: (left: number) => Promise<void>): Promise<void>;
-  /** Checks rows and journals; with `crashes`, bodies may have run more than once. */
-  check(options: { crashes: boolean }): Promise<void>;
+  /** How many bodies have begun so far. */
+  begun(): number;
+  /** Notes that something was harmed just now. */
+  harmed(): void;
+  /** Checks rows and journals. */
+  check(harm: Harm): Promise<void>;
+}
+
+/** What was done to a cluster, and so may be seen in its rows. */
+export interface Harm {
+  /** Processes were killed, or the store was: bodies may have run more than once. */
+  readonly crashes: boolean;
+  /** The queue was harmed: executions may have been recovered that had not begun. */
+  readonly lostJobs?: boolean;
 }
 
 /** Starts so many workflows on a migrated, empty database. */
-export async function cluster(address: string, workflows: number): Promise<Cluster> {
+export async function cluster(
+  address: string,
+  workflows: number,
+  queue?: QueueAddress,
+): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), "pawl-cluster-"));
-  const definition = order(() => {});
-  const engine = createEngine({ store: await openStore(address), workflows: [definition] });
+  const definition = order(() => {}, { queued: queue !== undefined });
+  const engine = createEngine({
+    store: await openStore(address),
+    ...await queueOptions(queue),
+    workflows: [definition],
+  });
   await engine.migrate();
   await engine.startMany(definition, Array.from({ length: workflows }, () => ({})));
   const children = new Set<ChildProcess>();
@@ -45,7 +66,8 @@ export async function cluster(address: string, workflows: number): Promise<Clust
     engine,
     spawn(paceMs = 0) {
       const journal = join(folder, `${++spawned}`);
-      const args = ["run", "-A", "--no-check", WORKER, address, journal, `${paceMs}`];
+      const task = JSON.stringify(queue ?? null);
+      const args = ["run", "-A", "--no-check", WORKER, address, journal, `${paceMs}`, task];
       const child = spawn(Deno.execPath(), args, { stdio: ["ignore", "inherit", "inherit"] });
       children.add(child);
       return child;
@@ -67,8 +89,13 @@ export async function cluster(address: string, workflows: number): Promise<Clust
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     },
-    async check({ crashes }) {
-      for (const child of children) await stop(child, "SIGTERM");
+    begun: () => [...journalled(folder).values()].reduce((sum, count) => sum + count, 0),
+    harmed: () => void kills.push(Date.now()),
+    async check(harm) {
+      for (const child of children) {
+        assert.equal(child.exitCode, null, "a worker process has ended by itself");
+        await stop(child, "SIGTERM");
+      }
       children.clear();
       const bodies = journalled(folder);
       const runs = await allRuns(engine);
@@ -76,12 +103,13 @@ export async function cluster(address: string, workflows: number): Promise<Clust
       for (let at = 0; at < runs.length; at += 50) {
         await Promise.all(
           runs.slice(at, at + 50).map(async (run) => {
-            checkHistory(await run.history(), bodies, { crashes, kills });
+            checkHistory(await run.history(), bodies, { ...harm, kills });
           }),
         );
       }
       const total = [...bodies.values()].reduce((sum, count) => sum + count, 0);
-      if (!crashes) assert.equal(total, workflows * STEPS.length, "every body ran exactly once");
+      if (harm.crashes) return;
+      assert.equal(total, workflows * STEPS.length, "every body ran exactly once");
     },
     async [Symbol.asyncDispose]() {
       for (const child of children) await stop(child, "SIGKILL");
@@ -125,7 +153,7 @@ async function allRuns(engine: Engine): Promise<Run[]> {
 function checkHistory(
   history: readonly ExecutionRecord[],
   bodies: ReadonlyMap<string, number>,
-  { crashes, kills }: { crashes: boolean; kills: readonly number[] },
+  { crashes, lostJobs = false, kills }: Harm & { readonly kills: readonly number[] },
 ): void {
   const succeeded = history.filter((one) => one.outcome === "success");
   assert.deepEqual(succeeded.map((one) => one.stepName), [...STEPS]);
@@ -134,7 +162,9 @@ function checkHistory(
     if (one.outcome === "success") continue;
     assert.ok(crashes, `execution ${one.id} is ${one.state}/${one.outcome} without a crash`);
     assert.equal(one.outcome, "recovered");
-    assert.ok((bodies.get(one.id) ?? 0) <= 1);
+    const times = bodies.get(one.id) ?? 0;
+    if (lostJobs && times === 0) continue;
+    assert.ok(times <= 1);
     const ended = one.finishedAt?.getTime() ?? Infinity;
     const killedAt = Math.max(...kills.filter((at) => at <= ended));
     const tookMs = ended - killedAt;
