@@ -14,6 +14,7 @@ import { parseArgs } from "node:util";
 import { drawCurves } from "./curves.ts";
 import { measureRow, type Result, table } from "./measure.ts";
 import { PEER_ROWS } from "./peers.ts";
+import { QUEUE_ROWS } from "./queue_rows.ts";
 import { ROWS } from "./rows.ts";
 import { settings } from "./settings.ts";
 
@@ -35,7 +36,7 @@ if (!(rounds >= 1) || !(scale > 0 && scale <= 1)) {
   process.exit(2);
 }
 const wanted = values.only?.split(",").map((id) => id.trim());
-const all = values.peers ? [...ROWS, ...PEER_ROWS] : ROWS;
+const all = [...ROWS, ...QUEUE_ROWS, ...(values.peers ? PEER_ROWS : [])];
 const rows = all.filter(({ id }) =>
   wanted === undefined || wanted.some((one) => id === one || id.replace(/[a-z]$/, "") === one)
 );

@@ -1,6 +1,12 @@
 /** What Pawl does in the measurements: workflows of no-op steps, resumable steps, starts. */
 
-import { createEngine, type StepOptions, type StoreDriver, workflow } from "../mod.ts";
+import {
+  createEngine,
+  type QueueDriver,
+  type StepOptions,
+  type StoreDriver,
+  workflow,
+} from "../mod.ts";
 import { pollingQueue } from "../drivers/queues/mod.ts";
 
 export const STEPS = 5;
@@ -18,17 +24,25 @@ export function noops(steps: number, name = "noops"): ReturnType<typeof workflow
 }
 
 /** Runs so many workflows of five no-op steps with 100 in flight; resolves to steps per second. */
-export async function stepsPerSecond(store: StoreDriver, workflows: number): Promise<number> {
+export async function stepsPerSecond(
+  store: StoreDriver,
+  workflows: number,
+  queue: QueueDriver = pollingQueue(),
+): Promise<number> {
   const definition = noops(STEPS);
-  const engine = createEngine({ store, queue: pollingQueue(), workflows: [definition] });
+  const engine = createEngine({ store, queue, workflows: [definition] });
   await engine.migrate();
   await engine.startMany(definition, Array.from({ length: workflows }, () => ({})));
-  return await runAll(store, workflows);
+  return await runAll(store, workflows, queue);
 }
 
 /** The same for workflows that were started before. */
-export async function runAll(store: StoreDriver, workflows: number): Promise<number> {
-  const engine = createEngine({ store, queue: pollingQueue(), workflows: [noops(STEPS)] });
+export async function runAll(
+  store: StoreDriver,
+  workflows: number,
+  queue: QueueDriver = pollingQueue(),
+): Promise<number> {
+  const engine = createEngine({ store, queue, workflows: [noops(STEPS)] });
   let left = workflows;
   const done = new Promise<void>((resolve) => {
     engine.events.on("finalize", ({ workflowState }) => {

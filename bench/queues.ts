@@ -3,12 +3,20 @@
 import type { QueueDriver } from "../mod.ts";
 
 /** The name of a queue. */
-export type QueueName = "polling" | "postgres" | "bullmq" | "nats";
+export type QueueName =
+  | "polling"
+  | "postgres"
+  | "graphile-worker"
+  | "pg-boss"
+  | "bullmq"
+  | "nats";
 
 /** The server that each queue lives on: that of the store, or one of its own. */
 export const QUEUES: Readonly<Record<QueueName, "store" | "redis" | "nats">> = {
   polling: "store",
   postgres: "store",
+  "graphile-worker": "store",
+  "pg-boss": "store",
   bullmq: "redis",
   nats: "nats",
 };
@@ -42,6 +50,14 @@ export async function openQueue(
     case "postgres": {
       const { postgresQueue } = await import("../drivers/queues/postgres.ts");
       return postgresQueue(address);
+    }
+    case "graphile-worker": {
+      const { graphileWorkerQueue } = await import("../drivers/queues/graphile_worker.ts");
+      return graphileWorkerQueue(address);
+    }
+    case "pg-boss": {
+      const { pgBossQueue } = await import("../drivers/queues/pg_boss.ts");
+      return pgBossQueue(address);
     }
     case "bullmq": {
       const { bullmqQueue } = await import("../drivers/queues/bullmq.ts");

@@ -5,15 +5,9 @@
  */
 
 import { EventEmitter } from "node:events";
-import {
-  type Logger,
-  runTaskList,
-  type WorkerEventMap,
-  type WorkerEvents,
-  type WorkerPool,
-} from "graphile-worker";
+import { type Logger, runTaskList, type WorkerEvents, type WorkerPool } from "graphile-worker";
 // @ts-types="@types/pg"
-import type { Pool } from "pg";
+import type { Pool, QueryConfig } from "pg";
 import type { Tasks } from "./graphile_tables.ts";
 
 /** How workers are started. */
@@ -53,14 +47,16 @@ export function startWorkers(
   task: Task,
 ): Workers {
   const events: WorkerEvents = new EventEmitter();
-  const happens = (what: keyof WorkerEventMap): Promise<void> =>
-    new Promise((resolve) => events.once(what, () => resolve()));
-  const stopping = happens("pool:gracefulShutdown");
-  // After jobs could not be deleted, nobody is told any more when the workers have stopped: the
-  // count of what is under way is wrong by then. That they have let go of their jobs is told.
-  const broken = happens("pool:fatalError");
-  const released = happens("pool:gracefulShutdown:complete");
-  const failed = happens("pool:gracefulShutdown:error");
+  let state: Workers["state"] = "starting";
+  events.once("localQueue:getJobs:complete", () => {
+    if (state === "starting") state = "looking";
+  });
+  const stopping = new Promise<void>((resolve) => {
+    events.once("pool:gracefulShutdown", () => {
+      state = "stopping";
+      resolve();
+    });
+  });
   // Always a new object: Graphile Worker remembers by it what it knows of the tasks, errors too.
   const workers: WorkerPool = runTaskList(
     {
@@ -72,8 +68,7 @@ export function startWorkers(
           events,
           concurrentJobs: batchSize,
           pollInterval: OWN_POLL_MS,
-          // One statement locks a batch, and one deletes it. A single deletion that failed would
-          // end the process, because nobody hears of it.
+          // One statement locks a batch, and one deletes it.
           localQueue: { size: batchSize },
           completeJobBatchDelay: 0,
           failJobBatchDelay: 0,
@@ -83,17 +78,9 @@ export function startWorkers(
       },
     },
     Object.fromEntries([...tasks.keys()].map((name) => [name, task])),
-    pool,
+    forgiving(pool),
   );
-  let state: Workers["state"] = "starting";
-  events.once("localQueue:getJobs:complete", () => {
-    if (state === "starting") state = "looking";
-  });
-  events.once("pool:gracefulShutdown", () => void (state = "stopping"));
-  const stopped = Promise.race([
-    workers.promise.catch(() => {}),
-    broken.then(() => Promise.race([released, failed])),
-  ]);
+  const stopped = workers.promise.catch(() => {});
   return {
     get state() {
       return state;
@@ -105,4 +92,30 @@ export function startWorkers(
       await stopped;
     },
   };
+}
+
+/** The statements that delete, free or fail jobs, by their names. */
+const SETTLING = /^(complete|return|fail)_job/;
+const NOTHING = { rows: [], rowCount: 0 };
+
+/**
+ * The pool as the workers see it: nothing that lets go of jobs ever fails. When the database is away
+ * at such a moment, Graphile Worker stops its workers without ever saying that they have stopped, or
+ * ends the whole process by a rejection that nobody can catch. Jobs that stay locked by this are
+ * given to others later, and the claim says that they were taken.
+ */
+function forgiving(pool: Pool): Pool {
+  async function query(statement: QueryConfig): Promise<unknown> {
+    try {
+      return await pool.query(statement);
+    } catch (error) {
+      if (SETTLING.test(statement.name ?? "")) return NOTHING;
+      throw error;
+    }
+  }
+  // Who passes a callback wants to listen; all others run one statement, and need no connection of
+  // their own for it.
+  const connect = (told?: Parameters<Pool["connect"]>[0]): unknown =>
+    told === undefined ? Promise.resolve({ query, release() {} }) : pool.connect(told);
+  return { connect } as Pool;
 }

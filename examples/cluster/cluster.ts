@@ -28,6 +28,8 @@ export interface Cluster extends AsyncDisposable {
   spawn(paceMs?: number): ChildProcess;
   /** Kills a worker process and notes when. */
   kill(child: ChildProcess): Promise<void>;
+  /** Notes that something else was harmed just now, such as the database. */
+  harmed(): void;
   /** How many workflows have not ended. */
   left(): Promise<number>;
   /** Resolves when all workflows have ended; `meanwhile` is called at every look. */
@@ -71,6 +73,7 @@ export async function cluster(where: Where): Promise<Cluster> {
       journals.set(child, journal);
       return child;
     },
+    harmed: () => void kills.push(Date.now()),
     async kill(child) {
       kills.push(Date.now());
       await end(child, "SIGKILL");
@@ -89,7 +92,10 @@ export async function cluster(where: Where): Promise<Cluster> {
       return files.reduce((sum, file) => sum + linesIn(file), 0);
     },
     async verdict(harm) {
-      for (const child of children) await end(child, "SIGTERM");
+      for (const child of children) {
+        if (child.exitCode !== null) throw new Error("A worker process has ended by itself");
+        await end(child, "SIGTERM");
+      }
       children.clear();
       const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
       return await check(engine, started, texts, { ...harm, kills });
