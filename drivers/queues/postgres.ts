@@ -54,13 +54,16 @@ export interface PostgresQueueOptions {
   /**
    * How many jobs are handed over at a time.
    *
-   * @default {10}
+   * @default {as many as the worker runs at a time}
    */
   readonly batchSize?: number;
 }
 
 /** How long a job that is being handed over is kept from others. */
 const HOLD_MS = 30_000;
+
+/** How many jobs go together where nobody says how many run at a time. */
+const DEFAULT_BATCH = 10;
 
 /**
  * Makes a queue in the database of a `postgresStore`.
@@ -79,8 +82,8 @@ export function postgresQueue(
   source: string | URL | PoolLike,
   options: PostgresQueueOptions = {},
 ): QueueDriver {
-  const { batchSize = 10 } = options;
-  if (!Number.isSafeInteger(batchSize) || batchSize < 1) {
+  const { batchSize } = options;
+  if (batchSize !== undefined && (!Number.isSafeInteger(batchSize) || batchSize < 1)) {
     throw new InvalidInputError(
       `Cannot use ${String(batchSize)} as batchSize: use a whole number of at least 1`,
     );
@@ -109,6 +112,7 @@ export function postgresQueue(
     async listen(handler: JobHandler, how: ListenOptions): Promise<void> {
       const table = await open();
       const alarm = createAlarm(how);
+      const limit = batchSize ?? how.concurrency ?? DEFAULT_BATCH;
       alarms.add(alarm);
       const ending = new AbortController();
       const hearing = table.listen((at) => alarm.noLaterThan(at ?? how.clock.now()), {
@@ -117,7 +121,7 @@ export function postgresQueue(
       });
       try {
         while (!how.signal.aborted) {
-          if (!await deliver(table, handler, how, batchSize)) await alarm.next();
+          if (!await deliver(table, handler, how, limit)) await alarm.next();
         }
       } finally {
         alarms.delete(alarm);

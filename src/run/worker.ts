@@ -193,7 +193,8 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
   async function listen(): Promise<void> {
     const { clock, settings: { pollMs } } = core;
     try {
-      await core.queue.listen(deliver, { signal: stopping.signal, clock, pollMs, queues });
+      const how = { signal: stopping.signal, clock, pollMs, queues, concurrency };
+      await core.queue.listen(deliver, how);
     } catch (error) {
       core.log.error("The queue stopped listening; the sweep goes on", { error });
     }

@@ -31,6 +31,11 @@ export interface ListenOptions {
   readonly pollMs: number;
   /** The queues the worker serves; undefined: all. */
   readonly queues?: readonly string[] | undefined;
+  /**
+   * How many jobs the worker runs at a time. A driver that takes several together should not take
+   * more: what waits in one process could run in another.
+   */
+  readonly concurrency?: number | undefined;
 }
 
 /**
