@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { natsServer, postgresServer, redisServer } from "../_servers.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 /** So many that the first progress is told long before the last row, also on a quick machine. */
@@ -19,6 +20,7 @@ function spawn(path: string, ...args: string[]): Deno.ChildProcess {
 async function linesOf(
   child: Deno.ChildProcess,
   hear: (line: string) => void = () => {},
+  code = 0,
 ): Promise<string[]> {
   const lines: string[] = [];
   const decoder = new TextDecoder();
@@ -31,7 +33,7 @@ async function linesOf(
       hear(line);
     }
   }
-  assert.equal((await child.status).code, 0, lines.join("\n"));
+  assert.equal((await child.status).code, code, lines.join("\n"));
   return lines;
 }
 
@@ -65,5 +67,62 @@ Deno.test("RES-62 the import goes on after Ctrl-C with the row after the last on
     assert.match(after.at(-1) ?? "", new RegExp(`^Done: ${ROWS} contacts`));
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+});
+
+const HAS_POSTGRES = await postgresServer() !== null;
+/** The databases and queues that the cluster is shown on, and whether their servers are here. */
+const CLUSTERS: readonly (readonly [database: string, queue: string, isThere: boolean])[] = [
+  ["sqlite", "polling", true],
+  ["postgres", "postgres", HAS_POSTGRES],
+  ["postgres", "bullmq", HAS_POSTGRES && await redisServer() !== null],
+  ["postgres", "nats", HAS_POSTGRES && await natsServer() !== null],
+];
+
+for (const [database, queue, isThere] of CLUSTERS) {
+  Deno.test({
+    name: `HSK-08 the cluster on ${database} with ${queue} keeps its promises over a kill`,
+    ignore: !isThere,
+    async fn() {
+      const where = ["--database", database, "--queue", queue];
+      const args = [...where, "--orders", "300", "--workers", "2", "--pace", "1"];
+      const text = (await linesOf(spawn("examples/cluster/main.ts", ...args))).join("\n");
+      assert.match(text, /worker 2 is killed in the middle of its work/);
+      assert.match(text, /worker 3 joins/);
+      assert.equal(text.match(/^ {2}✓ /gm)?.length, 4, text);
+      assert.match(text, /1,500 steps in \d+\.\d s, [\d,]+ per second/);
+    },
+  });
+}
+
+Deno.test("the cluster stops on Ctrl-C, and takes its processes with it", async () => {
+  const child = spawn("examples/cluster/main.ts", "--database", "sqlite", "--orders", "100000");
+  let stopped = false;
+  const lines = await linesOf(child, (line) => {
+    if (stopped || !line.includes("steps per second")) return;
+    stopped = true;
+    child.kill("SIGINT");
+  }, 130);
+  assert.match(lines.at(-1) ?? "", /Stopped: the workers, their jobs and their database are gone/);
+});
+
+Deno.test("the cluster refuses what it cannot show", async () => {
+  for (
+    const [args, message] of [
+      [["--queue", "pigeons"], /Cannot use --queue pigeons: choose from polling, /],
+      [
+        ["--database", "sqlite", "--queue", "postgres"],
+        /Cannot use --queue postgres with --database/,
+      ],
+      [["--workers", "1"], /Cannot use --workers 1: it must be a whole number from 2/],
+    ] as const
+  ) {
+    const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "--allow-all", "examples/cluster/main.ts", ...args],
+      cwd: ROOT,
+      env: { NO_COLOR: "1" },
+    }).output();
+    assert.equal(code, 2);
+    assert.match(new TextDecoder().decode(stderr), message);
   }
 });
