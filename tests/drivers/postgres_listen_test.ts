@@ -17,7 +17,7 @@ import {
   T0,
 } from "../../src/testing/store_cases/_builders.ts";
 import { disposable, postgresTest, type TestDatabase } from "./_postgres.ts";
-import { openWire } from "./_postgres_wire.ts";
+import { openWire } from "../_wire.ts";
 
 /** Listens with a store, and lets a test wait for what is heard. */
 async function hearing(
@@ -132,7 +132,7 @@ postgresTest(
 postgresTest(
   "a listener whose connection dies comes back and says that it may have missed something",
   async (database) => {
-    await using wire = openWire(database.url);
+    await using wire = await openWire(database.url);
     await using store = disposable(postgresStore(wire.url, { maxConnections: 2 }));
     await store.migrate();
     await using writer = other(database);
