@@ -3,62 +3,23 @@
 import assert from "node:assert/strict";
 import { createEngine, type Engine, workflow } from "../../mod.ts";
 import { postgresStore } from "../../drivers/postgres/mod.ts";
-import { postgresQuery, postgresServer } from "../_servers.ts";
-import { findPrograms, postgresLauncher, start } from "../_start_servers.ts";
+import { canStart, ownPostgres, startOwn } from "../_own_servers.ts";
+import { postgresServer } from "../_servers.ts";
 import { disposable, queryOn } from "./_postgres.ts";
 
 const WORKFLOWS = 200;
 const STEPS = ["a", "b", "c", "d", "e"];
 /** How long a body takes: some are under way when the server goes down. */
 const BODY_MS = 10;
-const NOBODY = 65_534;
-const HAS_PROGRAMS = await findPrograms(postgresLauncher.programs) !== null;
+const CAN_START = await canStart(ownPostgres) && await postgresServer() !== null;
 
-/** A server that nobody else uses. */
-interface OwnServer extends AsyncDisposable {
-  /** A database on it in which a commit survives a crash of the server. */
-  readonly url: string;
-  /** Restarts it: `immediate` is a crash, `fast` ends what is under way. */
-  restart(mode: "immediate" | "fast"): Promise<void>;
-}
-
-async function ownServer(): Promise<OwnServer> {
-  const started = await start(postgresLauncher);
-  assert.ok(started !== null);
-  const paths = await findPrograms(postgresLauncher.programs);
-  const root = Deno.uid() === 0;
-
-  async function control(...args: string[]): Promise<void> {
-    const { code } = await new Deno.Command(paths?.get("pg_ctl") as string, {
-      args: ["-w", "-D", `${started?.folder}/data`, "-l", `${started?.folder}/log`, ...args],
-      cwd: started?.folder as string,
-      // A server in the background would keep a pipe open for ever.
-      stdin: "null",
-      stdout: "null",
-      stderr: "null",
-      ...(root ? { uid: NOBODY, gid: NOBODY } : {}),
-    }).spawn().status;
-    assert.equal(code, 0, `pg_ctl ${args.join(" ")} failed`);
-  }
-
-  const admin = `postgres://postgres@${started.address}/postgres`;
-  await postgresQuery(admin, "CREATE DATABASE app");
-  await postgresQuery(admin, "ALTER DATABASE app SET synchronous_commit = on");
-  return {
-    url: `postgres://postgres@${started.address}/app`,
-    restart: (mode) => control("-m", mode, "restart"),
-    // The one who watches over it knows only the first process.
-    [Symbol.asyncDispose]: () => control("-m", "immediate", "stop"),
-  };
-}
-
-for (const mode of ["fast", "immediate"] as const) {
+for (const mode of ["fast", "crash"] as const) {
   Deno.test({
     name: `EXE-05 HSK-08 two engines survive a restart (${mode}) of the server in the middle of ` +
       `${WORKFLOWS} workflows, and record every step once`,
-    ignore: !HAS_PROGRAMS || await postgresServer() === null,
+    ignore: !CAN_START,
     async fn() {
-      await using server = await ownServer();
+      await using server = await startOwn(ownPostgres);
       await using one = disposable(postgresStore(server.url, { maxConnections: 4 }));
       await using two = disposable(postgresStore(server.url, { maxConnections: 4 }));
       await one.migrate();
