@@ -56,6 +56,8 @@ export const ownPostgres: OwnKind = {
   run: (folder, port) => [
     ...["-D", `${folder}/data`, "-p", String(port), "-k", folder],
     ...["-c", `listen_addresses=${HOST}`, "-c", "fsync=off", "-c", "max_connections=60"],
+    // A deadlock is looked for after a second otherwise, longer than the leases of some tests.
+    ...["-c", "deadlock_timeout=50ms"],
     // A crash leaves processes behind for a moment, which hold on to memory of this kind.
     ...["-c", "shared_memory_type=mmap", "-c", "logging_collector=off"],
   ],

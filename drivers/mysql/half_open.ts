@@ -19,7 +19,11 @@ export interface Watching {
 interface Inside {
   /** What is under way; null: nothing is. */
   readonly _command?: object | null;
-  readonly stream?: { readonly bytesRead?: number; destroy?(): unknown };
+  readonly stream?: {
+    readonly bytesRead?: number;
+    destroy?(): unknown;
+    once?(event: "close", listener: () => void): unknown;
+  };
 }
 
 /** Watches over a connection that is in use, also by the caller's own statements. */
@@ -34,6 +38,11 @@ export function watch(handle: Connection, { silenceMs, ask }: Watching): () => v
 
 function insideOf(handle: Connection): Inside {
   return (handle as { connection?: Inside }).connection ?? handle as Inside;
+}
+
+/** Calls back when a connection is gone, however it went. */
+export function whenGone(handle: Connection, tell: () => void): void {
+  insideOf(handle).stream?.once?.("close", tell);
 }
 
 /** Ends a connection without a word; whoever waits for an answer hears that it was lost. */

@@ -8,7 +8,7 @@ import mysql, { type Pool, type PoolConnection } from "mysql2/promise";
 import { InvalidInputError, StoreError } from "../../src/errors.ts";
 import { type Connection, connectionOf } from "./connection.ts";
 import { DRIVER, isExhausted } from "./errors.ts";
-import { destroy, watch, type Watching } from "./half_open.ts";
+import { destroy, watch, type Watching, whenGone } from "./half_open.ts";
 import { inTime, jittered, pause } from "./turns.ts";
 
 /** How connections are made and waited for. */
@@ -89,7 +89,7 @@ function ownConnections(url: string, options: PoolOptions): Connections {
     const made = mysql.createPool({ ...settings, connectionLimit: options.maxConnections });
     made.on("connection", (connection) => {
       open.add(connection);
-      connection.once("end", () => open.delete(connection));
+      whenGone(connection, () => open.delete(connection));
     });
     return made;
   }

@@ -10,9 +10,10 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createEngine, type Engine, type ExecutionRecord, type Run } from "../../mod.ts";
+import { createEngine, type Engine, type ExecutionRecord } from "../../mod.ts";
+import { allRuns } from "../_runs.ts";
 import { LEASE_MS, order, STEPS } from "./_story.ts";
-import { openStore } from "./_stores.ts";
+import { openStore } from "../_open_store.ts";
 
 const WORKER = fileURLToPath(new URL("./_worker.ts", import.meta.url));
 const DEADLINE_MS = 120_000;
@@ -109,17 +110,6 @@ function journalled(folder: string): Map<string, number> {
     }
   }
   return bodies;
-}
-
-async function allRuns(engine: Engine): Promise<Run[]> {
-  const runs: Run[] = [];
-  let after: string | null = null;
-  do {
-    const page: { items: Run[]; next: string | null } = await engine.list({ limit: 500, after });
-    runs.push(...page.items);
-    after = page.next;
-  } while (after !== null);
-  return runs;
 }
 
 function checkHistory(

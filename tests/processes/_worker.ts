@@ -8,7 +8,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import process from "node:process";
 import { createEngine } from "../../mod.ts";
 import { LEASE_MS, order } from "./_story.ts";
-import { openStore } from "./_stores.ts";
+import { openStore } from "../_open_store.ts";
 
 const [address = "", journal = "", paceMs = "0"] = process.argv.slice(2);
 const file = openSync(journal, "a");
