@@ -7,38 +7,64 @@
  */
 
 import { workflow, type WorkflowDefinition } from "../mod.ts";
+import type { JournalWriter } from "./journal.ts";
 
+/** The steps, in order. */
 export const STEP_NAMES = ["reserve", "book", "notify", "thank"] as const;
+/** How many items the walk has. */
 export const ITEMS = 10;
-export const LEASE_MS = 1_000;
+
+/** The times by which late bodies are judged. */
+export interface Limits {
+  /** How long a claim holds without a heartbeat. */
+  readonly leaseMs: number;
+  /** How long a body that stood still waits for the word that its lease was lost. */
+  readonly chanceMs: number;
+}
+
+/** The times of the worker processes. */
+export const LIMITS: Limits = { leaseMs: 1_000, chanceMs: 1_000 };
 
 /** What a body needs of its process. */
 export interface Surroundings {
-  /** Writes a line into the journal; it is on its way to the disk when this returns. */
-  journal(line: readonly (string | number)[]): void;
+  readonly journal: Pick<JournalWriter, "body">;
   /** Books a workflow in the application's ledger, inside the step's transaction. */
   book(tx: unknown, workflowId: string): Promise<void>;
-  /** How long a body takes, in milliseconds. */
-  readonly paceMs: number;
+  /** What a body waits for, so that faults meet it; once per plain step and once per item. */
+  pace(): Promise<void>;
+  /** How long a workflow waits before its second and its last step; default: not at all. */
+  readonly waitMs?: number;
+  /** Default: those of the worker processes. */
+  readonly limits?: Limits;
+}
+
+/** What the bodies have in common of their contexts. */
+interface Body {
+  readonly workflow: { readonly id: string };
+  readonly execution: { readonly id: string; readonly stepName: string };
+  readonly signal: AbortSignal;
 }
 
 /** Makes the definition for one process. */
-export function story({ journal, book, paceMs }: Surroundings): WorkflowDefinition {
-  const pace = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, paceMs));
-  /** Says when a body began and ended; the end is said only if it is still the worker's to run. */
-  const told = async (
-    { workflow, execution, signal }: {
-      readonly workflow: { readonly id: string };
-      readonly execution: { readonly id: string; readonly stepName: string };
-      readonly signal: AbortSignal;
-    },
-    work: () => Promise<unknown>,
-  ): Promise<void> => {
-    const line = [workflow.id, execution.stepName, execution.id] as const;
-    journal(["begin", ...line, Date.now()]);
-    await work();
-    journal([signal.aborted ? "aborted" : "end", ...line, Date.now()]);
-  };
+export function story(surroundings: Surroundings): WorkflowDefinition {
+  const { journal, book, pace, waitMs = 0, limits = LIMITS } = surroundings;
+
+  /** Says when a body began and how it ended. */
+  async function told({ workflow, execution, signal }: Body, work: () => Promise<unknown>) {
+    const { id: executionId, stepName } = execution;
+    const line = { workflowId: workflow.id, stepName, executionId };
+    const begunAt = Date.now();
+    journal.body({ what: "begin", ...line });
+    try {
+      await work();
+    } catch (error) {
+      journal.body({ what: "left", ...line });
+      throw error;
+    }
+    // It may have stood still: whoever took its lease for ended tells it, if it gives them a chance.
+    if (Date.now() - begunAt > limits.leaseMs) await abortedWithin(signal, limits.chanceMs);
+    journal.body({ what: signal.aborted ? "aborted" : "end", ...line });
+  }
 
   return workflow({
     name: "chaos",
@@ -48,6 +74,7 @@ export function story({ journal, book, paceMs }: Surroundings): WorkflowDefiniti
       {
         name: "book",
         transaction: true,
+        wait: waitMs,
         run: (context) =>
           told(context, async () => {
             await book(context.tx, context.workflow.id);
@@ -64,11 +91,23 @@ export function story({ journal, book, paceMs }: Surroundings): WorkflowDefiniti
               context.iter.over(Array.from({ length: ITEMS }, (_, item) => item), async (item) => {
                 await pace();
                 const { workflow, execution } = context;
-                journal(["item", workflow.id, "notify", execution.id, Date.now(), item]);
+                const ids = { workflowId: workflow.id, executionId: execution.id };
+                journal.body({ what: "item", stepName: "notify", ...ids, item });
               }),
           ),
       },
-      { name: "thank", run: (context) => told(context, pace) },
+      { name: "thank", wait: waitMs, run: (context) => told(context, pace) },
     ],
+  });
+}
+
+async function abortedWithin(signal: AbortSignal, ms: number): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    }, { once: true });
   });
 }

@@ -207,7 +207,7 @@ async function debianPostgresFolders(): Promise<string[]> {
   return versions.sort((a, b) => Number(b) - Number(a)).map((name) => `${root}/${name}/bin`);
 }
 
-/** A port that nobody uses now. */
+/** A port of the loopback interface that nobody listens on. */
 export function freePort(): number {
   const listener = Deno.listen({ hostname: HOST, port: 0 });
   const { port } = listener.addr as Deno.NetAddr;

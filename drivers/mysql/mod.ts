@@ -22,6 +22,7 @@ import type * as mysql from "mysql2/promise";
 import { optionsObject } from "../../src/define/options.ts";
 import { InvalidInputError } from "../../src/errors.ts";
 import type { StoreDriver } from "../../src/seams/store.ts";
+import { mustBeSilence, SILENCE_MS } from "../sql/silence.ts";
 import { sqlStore } from "../sql/store.ts";
 import { tablesOf } from "../sql/texts.ts";
 import { mysqlClient } from "./client.ts";
@@ -58,6 +59,14 @@ export interface MysqlStoreOptions {
    * @default {10000}
    */
   readonly acquireTimeoutMs?: number;
+  /**
+   * How long an answer may be silent, in milliseconds, before the server is asked over another
+   * connection whether it is still at work; a connection for which it is not is half-open, and is
+   * ended.
+   *
+   * @default {10000}
+   */
+  readonly silenceMs?: number;
 }
 
 /**
@@ -92,10 +101,11 @@ export function mysqlStore(
 ): StoreDriver<MysqlTransaction> {
   optionsObject(
     options,
-    ["tablePrefix", "maxConnections", "acquireTimeoutMs"],
+    ["tablePrefix", "maxConnections", "acquireTimeoutMs", "silenceMs"],
     "the options of mysqlStore()",
   );
   const { tablePrefix = "pawl_", maxConnections = 10, acquireTimeoutMs = 10_000 } = options;
+  const { silenceMs = SILENCE_MS } = options;
   if (!Number.isInteger(maxConnections) || maxConnections < 1) {
     throw new InvalidInputError(
       `Cannot use ${String(maxConnections)} as maxConnections: use a whole number, 1 or more`,
@@ -107,9 +117,10 @@ export function mysqlStore(
         `use milliseconds, 0 or more`,
     );
   }
+  mustBeSilence(silenceMs);
   const from = source instanceof URL ? source.href : source;
   if (typeof from !== "string" && !isPool(from)) refuseSource(from);
-  const client = mysqlClient(from, { maxConnections, acquireTimeoutMs });
+  const client = mysqlClient(from, { maxConnections, acquireTimeoutMs, silenceMs });
   const store = sqlStore(client, mysqlDialect, { tablePrefix, migrations: MIGRATIONS });
   return surely(store, client, tablesOf(tablePrefix));
 }

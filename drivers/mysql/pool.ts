@@ -8,6 +8,7 @@ import mysql, { type Pool, type PoolConnection } from "mysql2/promise";
 import { InvalidInputError, StoreError } from "../../src/errors.ts";
 import { type Connection, connectionOf } from "./connection.ts";
 import { DRIVER, isExhausted } from "./errors.ts";
+import { destroy, watch, type Watching, whenGone } from "./half_open.ts";
 import { inTime, jittered, pause } from "./turns.ts";
 
 /** How connections are made and waited for. */
@@ -16,6 +17,8 @@ export interface PoolOptions {
   readonly maxConnections: number;
   /** How long a call waits for a connection. */
   readonly acquireTimeoutMs: number;
+  /** How long an answer may be silent before the server is asked after it. */
+  readonly silenceMs: number;
 }
 
 /** Connections, one at a time. */
@@ -29,6 +32,9 @@ export interface Connections {
   /** Closes the pool, if it is the driver's own. */
   close(): Promise<void>;
 }
+
+/** How long a goodbye may take. */
+const GOODBYE_MS = 1_000;
 
 const READ_COMMITTED = "TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
@@ -49,11 +55,16 @@ export function isPool(value: unknown): value is Pool {
 
 function given(pool: Pool, options: PoolOptions): Connections {
   const where = "the database of the given pool";
+  /** How its connections are made is the application's secret, so one of them is asked. */
+  async function ask(text: string): Promise<unknown> {
+    const [rows] = await pool.query(text);
+    return rows;
+  }
   return {
     where,
     // For the next transaction only: the session stays as the application wants it.
     begin: [`SET ${READ_COMMITTED}`, "START TRANSACTION"],
-    use: (work) => lend(pool, where, [], options, work),
+    use: (work) => lend(pool, { where, prepare: [], ask }, options, work),
     close: () => Promise.resolve(),
   };
 }
@@ -63,11 +74,36 @@ function ownConnections(url: string, options: PoolOptions): Connections {
   let pool: Pool | null = null;
   let closing: Promise<void> | null = null;
   const busy = new Set<Promise<unknown>>();
+  const open = new Set<PoolConnection>();
 
   async function close(): Promise<void> {
     // Whatever is under way may still end well; after that long nobody is going to end it.
     await inTime(Promise.allSettled(busy), options.acquireTimeoutMs, () => {});
-    await pool?.end().catch(() => {});
+    const ended = pool?.end().catch(() => {}).then(() => ({}));
+    if (ended !== undefined) await inTime(ended, GOODBYE_MS, () => {});
+    // One that does not say goodbye is ended without one.
+    open.forEach(destroy);
+  }
+
+  function make(): Pool {
+    const made = mysql.createPool({ ...settings, connectionLimit: options.maxConnections });
+    made.on("connection", (connection) => {
+      open.add(connection);
+      whenGone(connection, () => open.delete(connection));
+    });
+    return made;
+  }
+
+  async function ask(text: string): Promise<unknown> {
+    const connection = await mysql.createConnection(settings);
+    // Whoever asks hears of it anyway.
+    connection.on("error", () => {});
+    try {
+      const [rows] = await connection.query(text);
+      return rows;
+    } finally {
+      destroy(connection);
+    }
   }
 
   return {
@@ -77,8 +113,9 @@ function ownConnections(url: string, options: PoolOptions): Connections {
       if (closing !== null) {
         throw new StoreError(DRIVER, `Cannot use ${where}: the store is closed; open a new one`);
       }
-      pool ??= mysql.createPool({ ...settings, connectionLimit: options.maxConnections });
-      const working = lend(pool, where, [`SET SESSION ${READ_COMMITTED}`], options, work);
+      pool ??= make();
+      const prepare = [`SET SESSION ${READ_COMMITTED}`];
+      const working = lend(pool, { where, prepare, ask }, options, work);
       busy.add(working);
       try {
         return await working;
@@ -93,12 +130,15 @@ function ownConnections(url: string, options: PoolOptions): Connections {
 /** Lends one connection to some work. */
 async function lend<T>(
   pool: Pool,
-  where: string,
-  prepare: readonly string[],
+  { where, prepare, ask }: Pick<Watching, "ask"> & {
+    readonly where: string;
+    readonly prepare: readonly string[];
+  },
   options: PoolOptions,
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
   const handle = await acquire(pool, where, options);
+  const stopWatching = watch(handle, { silenceMs: options.silenceMs, ask });
   try {
     const result = await work(await connectionOf(handle, where, prepare));
     handle.release();
@@ -106,6 +146,8 @@ async function lend<T>(
   } catch (error) {
     await cleanUp(handle);
     throw error;
+  } finally {
+    stopWatching();
   }
 }
 

@@ -13,6 +13,7 @@ import type { Clock } from "../../src/seams/clock.ts";
 import type { Job } from "../../src/state/records.ts";
 import { type Plan, rowsOf, type SqlClient, type SqlRow, together } from "../sql/client.ts";
 import type { ValueCodec } from "../sql/dialect.ts";
+import { SILENCE_MS } from "../sql/silence.ts";
 import { identifier } from "../sql/store.ts";
 import { postgresClient } from "./client.ts";
 import { postgresDialect } from "./dialect.ts";
@@ -74,7 +75,7 @@ export function openJobTable(source: string | URL | Pool, options: JobTableOptio
   const prefix = identifier(tablePrefix, "tablePrefix");
   const head = schema === undefined ? prefix : `${identifier(schema, "schema")}.${prefix}`;
   const channel = `${prefix}jobs`.toLowerCase();
-  const connections = connectionsOf(source, { maxConnections });
+  const connections = connectionsOf(source, { maxConnections, silenceMs: SILENCE_MS });
   const client = postgresClient(connections, options);
   return {
     ...statements(client, `${head}jobs`, channel),

@@ -10,6 +10,7 @@
 // @ts-types="@types/pg"
 import type { Client } from "pg";
 import { type Clock, wait } from "../../src/seams/clock.ts";
+import { endClient } from "./half_open.ts";
 
 /** How to listen. */
 export interface Listening {
@@ -52,8 +53,7 @@ async function hearUntilLost({ channel, signal, client, heard }: Listening): Pro
     if (made) await end;
     return made;
   } finally {
-    // What is dead already need not be told.
-    await connection.end().catch(() => {});
+    await endClient(connection);
   }
 }
 

@@ -22,6 +22,7 @@ import type * as pg from "pg";
 import { optionsObject } from "../../src/define/options.ts";
 import { InvalidInputError } from "../../src/errors.ts";
 import type { StoreDriver } from "../../src/seams/store.ts";
+import { mustBeSilence, SILENCE_MS } from "../sql/silence.ts";
 import { sqlStore } from "../sql/store.ts";
 import { tablesOf } from "../sql/texts.ts";
 import { postgresClient } from "./client.ts";
@@ -62,6 +63,14 @@ export interface PostgresStoreOptions {
    */
   readonly maxConnections?: number;
   /**
+   * How long an answer may be silent, in milliseconds, before the server is asked over another
+   * connection whether it is still at work; a connection for which it is not is half-open, and is
+   * ended.
+   *
+   * @default {10000}
+   */
+  readonly silenceMs?: number;
+  /**
    * Whether processes tell each other of what they schedule (NOTIFY), and workers listen for it on
    * a connection of their own. Without it they find it when they look the next time.
    *
@@ -96,16 +105,18 @@ export function postgresStore(
 ): StoreDriver<PostgresTransaction> {
   optionsObject(
     options,
-    ["tablePrefix", "schema", "preparedStatements", "maxConnections", "notify"],
+    ["tablePrefix", "schema", "preparedStatements", "maxConnections", "silenceMs", "notify"],
     "the options of postgresStore()",
   );
-  const { maxConnections = 10, preparedStatements = true, notify = true } = options;
+  const { maxConnections = 10, silenceMs = SILENCE_MS, preparedStatements = true } = options;
+  const { notify = true } = options;
   if (!Number.isSafeInteger(maxConnections) || maxConnections < 1) {
     throw new InvalidInputError(
       `Cannot use ${String(maxConnections)} as maxConnections: use a whole number of at least 1`,
     );
   }
-  const connections = connectionsOf(source, { maxConnections });
+  mustBeSilence(silenceMs);
+  const connections = connectionsOf(source, { maxConnections, silenceMs });
   const client = postgresClient(connections, { preparedStatements });
   const store = sqlStore(client, postgresDialect({ notify }), {
     tablePrefix: options.tablePrefix,

@@ -12,11 +12,14 @@
 import pg from "pg";
 import { InvalidInputError, StoreError } from "../../src/errors.ts";
 import { DRIVER } from "./errors.ts";
+import { destroy, endWithin, watch, type Watching } from "./half_open.ts";
 
 /** How a pool is made. */
 export interface PoolOptions {
   /** How many connections it may hold. */
   readonly maxConnections: number;
+  /** How long an answer may be silent before the server is asked after it. */
+  readonly silenceMs: number;
 }
 
 /** A connection that is in use. */
@@ -49,7 +52,7 @@ const CONNECT_MS = 10_000;
 /** The connections of a URL or of a pool of the application. */
 export function connectionsOf(source: string | URL | pg.Pool, options: PoolOptions): Connections {
   if (typeof source === "string" || source instanceof URL) return own(configOf(source), options);
-  if (isPool(source)) return given(source);
+  if (isPool(source)) return given(source, options);
   throw new InvalidInputError(
     "Cannot open the database: pass a URL such as postgres://user@host:5432/name, or a pg.Pool",
   );
@@ -97,8 +100,20 @@ function badUrl(why: string): InvalidInputError {
 
 function own(config: pg.PoolConfig, options: PoolOptions): Connections {
   const place = placeOf(config);
+  const clients = new Set<pg.PoolClient>();
+  const extraClient = (): pg.Client => new pg.Client(config);
   let pool: pg.Pool | null = null;
   let closing: Promise<void> | null = null;
+
+  /** Ends the pool, which does not wait for the goodbyes of its connections; a process would. */
+  async function end(): Promise<void> {
+    await pool?.end();
+    if (clients.size === 0) return;
+    const goodbye = new Promise<void>((resolve) => {
+      pool?.on("remove", () => clients.size === 0 && resolve());
+    });
+    await endWithin(goodbye, () => clients.forEach(destroy));
+  }
 
   /** Made at the first use, so that a store that is never used needs no closing. */
   function open(): pg.Pool {
@@ -108,6 +123,8 @@ function own(config: pg.PoolConfig, options: PoolOptions): Connections {
     if (pool === null) {
       pool = new pg.Pool({ ...config, max: options.maxConnections });
       pool.on("error", ignore);
+      pool.on("connect", (client) => void clients.add(client));
+      pool.on("remove", (client) => void clients.delete(client));
     }
     return pool;
   }
@@ -119,22 +136,23 @@ function own(config: pg.PoolConfig, options: PoolOptions): Connections {
       return reached;
     },
     async take() {
-      const taken = await takeFrom(open());
+      const taken = await takeFrom(open(), { ...options, extraClient });
       reached = true;
       return taken;
     },
-    extraClient: () => new pg.Client(config),
-    close: () => closing ??= pool?.end() ?? Promise.resolve(),
+    extraClient,
+    close: () => closing ??= end(),
   };
 }
 
-function given(pool: pg.Pool): Connections {
+function given(pool: pg.Pool, { silenceMs }: PoolOptions): Connections {
   // The application may listen as well; nobody must not.
   pool.on("error", ignore);
   const { options, Client } = pool as unknown as {
     options: pg.PoolConfig;
     Client: typeof pg.Client;
   };
+  const extraClient = (): pg.Client => new Client({ ...settingsOf(pool), keepAlive: true });
   let reached = false;
   return {
     place: placeOf(options),
@@ -142,11 +160,11 @@ function given(pool: pg.Pool): Connections {
       return reached || pool.totalCount > 0;
     },
     async take() {
-      const taken = await takeFrom(pool);
+      const taken = await takeFrom(pool, { silenceMs, extraClient });
       reached = true;
       return taken;
     },
-    extraClient: () => new Client(settingsOf(pool)),
+    extraClient,
     close() {
       pool.off("error", ignore);
       return Promise.resolve();
@@ -161,7 +179,7 @@ function ignore(): void {}
  * Takes a connection. By callback, because the death of a connection can be in the very bytes that
  * say that it is made: whoever awaits a promise listens too late.
  */
-function takeFrom(pool: pg.Pool): Promise<Taken> {
+function takeFrom(pool: pg.Pool, how: Watching): Promise<Taken> {
   return new Promise((resolve, reject) => {
     pool.connect((error, client) => {
       if (client === undefined) return reject(error);
@@ -170,10 +188,12 @@ function takeFrom(pool: pg.Pool): Promise<Taken> {
         spoilt = true;
       };
       client.on("error", spoil);
+      const stopWatching = watch(client, how);
       resolve({
         client,
         spoil,
         giveBack() {
+          stopWatching();
           // The pool listens again first, so that there is no moment in which nobody does.
           client.release(spoilt);
           client.off("error", spoil);

@@ -7,10 +7,11 @@
 import assert from "node:assert/strict";
 import { mysqlStore } from "../../drivers/mysql/mod.ts";
 import { createEngine, type Engine, workflow } from "../../mod.ts";
-import { mysqlTest, queryOn, until } from "./_mysql.ts";
+import { canStart, ownMariadb, startOwn } from "../_own_servers.ts";
+import { HAS_MYSQL, mysqlTest, queryOn, until } from "./_mysql.ts";
 import { payment } from "./_mysql_crash.ts";
-import { CAN_START, startServer } from "./_mysql_server.ts";
 
+const CAN_START = HAS_MYSQL && await canStart(ownMariadb);
 const STEPS = ["one", "two", "three", "four", "five"] as const;
 const WORKFLOWS = 200;
 const QUIET = { debug() {}, info() {}, warn() {}, error() {} };
@@ -64,7 +65,7 @@ Deno.test({
   name: "a server that is killed in the middle of 200 workflows costs no step and doubles none",
   ignore: !CAN_START,
   async fn() {
-    await using server = await startServer();
+    await using server = await startOwn(ownMariadb);
     let crashes = (): void => {};
     const crash = new Promise<void>((resolve) => crashes = resolve);
     const journal: Journal = { runs: new Map(), count: 0, crash };
@@ -73,7 +74,7 @@ Deno.test({
     const workers = [one, two].map(({ engine }) => engine.work({ concurrency: 10 }));
     await until("it is well under way", () => journal.count >= WELL_UNDER_WAY + 20);
     crashes();
-    await server.restart();
+    await server.restart("crash");
     await until(
       "all are finished",
       async () => await count(server.url, "pawl_workflows WHERE state = 'finished'") === WORKFLOWS,
@@ -100,11 +101,11 @@ Deno.test({
   name: "a server that was away is found again by a store that was idle meanwhile",
   ignore: !CAN_START,
   async fn() {
-    await using server = await startServer();
+    await using server = await startOwn(ownMariadb);
     const store = mysqlStore(server.url);
     await store.migrate();
     await Promise.all(Array.from({ length: 4 }, () => store.counts()));
-    await server.restart();
+    await server.restart("crash");
     const answers = await Promise.all(Array.from({ length: 4 }, () => store.counts()));
     assert.deepEqual(answers, [[], [], [], []]);
     await store.close();

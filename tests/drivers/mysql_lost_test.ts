@@ -25,7 +25,7 @@ import {
   T0,
 } from "../../src/testing/store_cases/_builders.ts";
 import { killConnections, mysqlTest, queryOn, storeTest, until } from "./_mysql.ts";
-import { type Fate, openProxy, type Proxy } from "./_mysql_proxy.ts";
+import { type Fate, mysqlStatement, openWire, type Wire } from "../_wire.ts";
 
 const LOST: readonly Fate[] = ["never arrives", "loses its answer"];
 const HEROLESS = newWorkflow({ heroType: null, heroId: null });
@@ -84,35 +84,40 @@ storeTest(
 );
 
 /** Runs a test with a store behind a wire that can be cut; the tables are there. */
-async function throughProxy(
+async function throughWire(
   url: string,
-  test: (store: StoreDriver<Connection>, proxy: Proxy) => Promise<void>,
+  test: (store: StoreDriver<Connection>, wire: Wire) => Promise<void>,
 ): Promise<void> {
-  await using proxy = openProxy(url);
-  const store = mysqlStore(proxy.url);
+  await using wire = await openWire(url);
+  const store = mysqlStore(wire.url);
   try {
     await store.migrate();
     await store.list({}, { limit: 1 });
-    await test(store, proxy);
+    await test(store, wire);
   } finally {
     await store.close();
   }
 }
 
-/** The next COMMIT has this fate, and all others pass. */
-function once(proxy: Proxy, fate: Fate): void {
-  const next = proxy.commits() + 1;
-  proxy.onCommit = (number) => number === next ? fate : "pass";
+/** Decides the fate of each COMMIT; the first has the number 1. */
+function onCommit(wire: Wire, fateOf: (number: number) => Fate): void {
+  let commits = 0;
+  wire.decide = (sent) => mysqlStatement(sent) === "COMMIT" ? fateOf(++commits) : "arrives";
+}
+
+/** The next COMMIT has this fate, and all others arrive. */
+function once(wire: Wire, fate: Fate): void {
+  onCommit(wire, (number) => number === 1 ? fate : "arrives");
 }
 
 for (const fate of LOST) {
   mysqlTest(
     `a start whose commit ${fate} happens once, one by one and in a batch`,
     ({ url }) =>
-      throughProxy(url, async (store, proxy) => {
-        once(proxy, fate);
+      throughWire(url, async (store, wire) => {
+        once(wire, fate);
         const [single] = await store.create([HEROLESS], { now: T0 });
-        once(proxy, fate);
+        once(wire, fate);
         const batch = await store.create([HEROLESS, HEROLESS, ...newWorkflows(2)], { now: T0 });
         const ids = [single, ...batch].map((one) => expectKind(one, "created").workflow.id);
         const rows = await queryOn(url, "SELECT id FROM pawl_workflows ORDER BY id");
@@ -125,9 +130,9 @@ for (const fate of LOST) {
   mysqlTest(
     `a signal whose commit ${fate} is kept once`,
     ({ url }) =>
-      throughProxy(url, async (store, proxy) => {
+      throughWire(url, async (store, wire) => {
         const { workflow } = await start(store);
-        once(proxy, fate);
+        once(wire, fate);
         const kept = await store.signal(workflow.id, newSignal({ payload: "7" }), { now: T0 });
         const { signal } = expectKind(kept, "stored");
         assert.deepEqual((await store.signals(workflow.id)).map((one) => one.id), [signal.id]);
@@ -137,9 +142,9 @@ for (const fate of LOST) {
   mysqlTest(
     `a command whose commit ${fate} is not repeated, and the error is uncertain`,
     ({ url }) =>
-      throughProxy(url, async (store, proxy) => {
+      throughWire(url, async (store, wire) => {
         const { workflow } = await start(store);
-        once(proxy, fate);
+        once(wire, fate);
         const attempt = store.command(workflow.id, { kind: "pause" }, { now: T0 });
         await assert.rejects(attempt, (error) => {
           assert.ok(error instanceof StoreError);
@@ -155,9 +160,9 @@ for (const fate of LOST) {
   mysqlTest(
     `a finish whose commit ${fate} is uncertain, and its token tells`,
     ({ url }) =>
-      throughProxy(url, async (store, proxy) => {
+      throughWire(url, async (store, wire) => {
         const claimed = await startClaimed(store);
-        once(proxy, fate);
+        once(wire, fate);
         const attempt = store.finish([finished(claimed)], { now: T0 });
         await assert.rejects(attempt, (error) => error instanceof StoreError && error.uncertain);
         const [again] = await store.finish([finished(claimed)], { now: T0 });
@@ -170,9 +175,9 @@ for (const fate of LOST) {
 mysqlTest(
   "a claim whose commit loses its answer is taken over when its lease ends",
   ({ url }) =>
-    throughProxy(url, async (store, proxy) => {
+    throughWire(url, async (store, wire) => {
       await start(store);
-      once(proxy, "loses its answer");
+      once(wire, "loses its answer");
       await assert.rejects(store.claimDue(dueOptions()), StoreError);
       const later = new Date(T0.getTime() + 60_000);
       await until("the lost claim is committed", async () => {
@@ -187,7 +192,7 @@ mysqlTest(
 mysqlTest(
   "a checkpoint is made again when its connection is lost: twice is as good as once",
   ({ url }) =>
-    throughProxy(url, async (store) => {
+    throughWire(url, async (store) => {
       const claimed = await startClaimed(store);
       const mark = { executionId: claimed.execution.id, token: "token-1", cursor: "5" };
       await killConnections(url);
@@ -201,7 +206,7 @@ for (const fate of LOST) {
   mysqlTest(
     `a wire that is cut before the commit costs another try: a statement ${fate}`,
     ({ url }) =>
-      throughProxy(url, async (store, proxy) => {
+      throughWire(url, async (store, wire) => {
         const claimed = await startClaimed(store);
         const next = newExecution({ stepName: "second" });
         for (
@@ -214,7 +219,8 @@ for (const fate of LOST) {
           ]
         ) {
           let cuts = 0;
-          proxy.onStatement = (text) => moment.test(text) && cuts++ === 0 ? fate : "pass";
+          wire.decide = (sent) =>
+            moment.test(mysqlStatement(sent)) && cuts++ === 0 ? fate : "arrives";
           const [made] = await store.create([HEROLESS], { now: T0 });
           const { execution } = expectKind(made, "created");
           const [claim] = await store.claim([execution?.id as string], claimOptions());
@@ -223,7 +229,7 @@ for (const fate of LOST) {
           assert.equal(expectKind(result, "done").next?.seq, 2);
           assert.ok(cuts > 0, `${moment} was met`);
         }
-        proxy.onStatement = () => "pass";
+        wire.decide = () => "arrives";
         const [count] = await queryOn(url, "SELECT COUNT(*) AS total FROM pawl_step_executions");
         assert.equal(Number(count?.total), 11);
         assert.equal((await store.getExecution(claimed.execution.id))?.state, "in_progress");
@@ -234,7 +240,7 @@ for (const fate of LOST) {
 mysqlTest(
   "every seventh commit gets lost, and still each step is recorded once",
   ({ url }) =>
-    throughProxy(url, async (store, proxy) => {
+    throughWire(url, async (store, wire) => {
       const definition = workflow({
         name: "ferry",
         steps: [
@@ -244,8 +250,11 @@ mysqlTest(
         ],
       });
       const engine = createEngine({ store, workflows: [definition], leaseMs: 3_000, pollMs: 20 });
-      proxy.onCommit = (number) =>
-        number % 7 === 0 ? LOST[Math.floor(number / 7) % 2] as Fate : "pass";
+      let commits = 0;
+      onCommit(wire, (number) => {
+        commits = number;
+        return number % 7 === 0 ? LOST[Math.floor(number / 7) % 2] as Fate : "arrives";
+      });
       const runs = await Promise.all(
         Array.from({ length: 20 }, () => engine.start(definition)),
       );
@@ -259,7 +268,7 @@ mysqlTest(
       });
       await worker.stop();
       await engine.close();
-      assert.ok(proxy.commits() > 30);
+      assert.ok(commits > 30);
       const [workflows] = await queryOn(url, "SELECT COUNT(*) AS total FROM pawl_workflows");
       assert.equal(Number(workflows?.total), runs.length);
       const steps = await queryOn(

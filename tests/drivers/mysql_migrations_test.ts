@@ -31,7 +31,11 @@ async function withVersion<T>(
   migrations: readonly Migration[],
   work: (store: StoreDriver<Connection>) => Promise<T>,
 ): Promise<T> {
-  const client = mysqlClient(url, { maxConnections: 2, acquireTimeoutMs: 10_000 });
+  const client = mysqlClient(url, {
+    maxConnections: 2,
+    acquireTimeoutMs: 10_000,
+    silenceMs: 10_000,
+  });
   try {
     return await work(sqlStore(client, mysqlDialect, { migrations }));
   } finally {

@@ -20,7 +20,7 @@ import {
   T0,
 } from "../../src/testing/store_cases/_builders.ts";
 import { disposable, postgresTest, type TestDatabase } from "./_postgres.ts";
-import { openWire } from "./_postgres_wire.ts";
+import { openWire } from "../_wire.ts";
 
 /** Listens with a store, and lets a test wait for what is heard. */
 async function hearing(
@@ -135,7 +135,7 @@ postgresTest(
 postgresTest(
   "a listener whose connection dies comes back and says that it may have missed something",
   async (database) => {
-    await using wire = openWire(database.url);
+    await using wire = await openWire(database.url);
     await using store = disposable(postgresStore(wire.url, { maxConnections: 2 }));
     await store.migrate();
     await using writer = other(database);
@@ -194,7 +194,7 @@ postgresTest("a queue that is given a wake-up that fails still polls", async (da
 
 Deno.test("whoever listens beside a pool knows the pool's password, which the pool hides", async () => {
   const pool = new pg.Pool({ host: "127.0.0.1", user: "ann", password: "secret", database: "app" });
-  const connections = connectionsOf(pool, { maxConnections: 1 });
+  const connections = connectionsOf(pool, { maxConnections: 1, silenceMs: 10_000 });
   assert.equal(connections.extraClient().password, "secret");
   await connections.close();
   await pool.end();

@@ -20,7 +20,7 @@ import {
   T0,
 } from "../../src/testing/store_cases/_builders.ts";
 import { disposable, postgresTest, type TestDatabase, testPool } from "./_postgres.ts";
-import { once, openWire, type Wire } from "./_postgres_wire.ts";
+import { once, openWire, type Wire } from "../_wire.ts";
 
 /** Names would hide the texts that the wire looks for. */
 const READABLE = { preparedStatements: false, maxConnections: 3, notify: false };
@@ -37,7 +37,7 @@ function wiredTest(
   ) => Promise<void>,
 ): void {
   postgresTest(name, async (database) => {
-    await using wire = openWire(database.url);
+    await using wire = await openWire(database.url);
     await using store = disposable(postgresStore(wire.url, READABLE));
     await store.migrate();
     const rows = async (table: string): Promise<number> =>
@@ -287,7 +287,7 @@ postgresTest("EXE-05 ended connections under load lose and double nothing", asyn
 });
 
 postgresTest("a server that is away for a moment is waited for", async (database) => {
-  await using wire = openWire(database.url);
+  await using wire = await openWire(database.url);
   await using store = disposable(postgresStore(wire.url, { maxConnections: 2 }));
   await store.migrate();
   const claimed = await startClaimed(store);

@@ -17,7 +17,7 @@ function versionWith(
   { url }: TestDatabase,
   migrations: readonly Migration[],
 ): StoreDriver & AsyncDisposable {
-  const connections = connectionsOf(url, { maxConnections: 2 });
+  const connections = connectionsOf(url, { maxConnections: 2, silenceMs: 10_000 });
   const client = postgresClient(connections, { preparedStatements: true });
   return disposable(sqlStore(client, postgresDialect({ notify: false }), { migrations }));
 }

@@ -3,21 +3,23 @@
 import assert from "node:assert/strict";
 import { createEngine, type Engine, workflow } from "../../mod.ts";
 import { postgresStore } from "../../drivers/postgres/mod.ts";
+import { canStart, ownPostgres, startOwn } from "../_own_servers.ts";
+import { postgresServer } from "../_servers.ts";
 import { disposable, queryOn } from "./_postgres.ts";
-import { CAN_START_POSTGRES, ownServer } from "./_postgres_server.ts";
 
 const WORKFLOWS = 200;
 const STEPS = ["a", "b", "c", "d", "e"];
 /** How long a body takes: some are under way when the server goes down. */
 const BODY_MS = 10;
+const CAN_START = await canStart(ownPostgres) && await postgresServer() !== null;
 
-for (const mode of ["fast", "immediate"] as const) {
+for (const mode of ["fast", "crash"] as const) {
   Deno.test({
     name: `EXE-05 HSK-08 two engines survive a restart (${mode}) of the server in the middle of ` +
       `${WORKFLOWS} workflows, and record every step once`,
-    ignore: !CAN_START_POSTGRES,
+    ignore: !CAN_START,
     async fn() {
-      await using server = await ownServer();
+      await using server = await startOwn(ownPostgres);
       await using one = disposable(postgresStore(server.url, { maxConnections: 4 }));
       await using two = disposable(postgresStore(server.url, { maxConnections: 4 }));
       await one.migrate();

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { type Logger, StoreError, systemClock } from "../../mod.ts";
 import { createFakeClock } from "../../src/testing/mod.ts";
-import { CAN_START_POSTGRES, ownServer } from "./_postgres_server.ts";
+import { canStart, ownPostgres, startOwn } from "../_own_servers.ts";
 import { postgresTest, queryOn, type TestDatabase, testPool } from "./_postgres.ts";
 import {
   closing,
@@ -15,6 +15,8 @@ import {
   persistently,
   type QueueEngine,
 } from "./_queue_engines.ts";
+
+const CAN_START = await canStart(ownPostgres);
 
 eachEngine("jobs of a process that died are given to others", async (kind, database) => {
   await using queue = closing(kind.open(database.url));
@@ -63,13 +65,13 @@ eachEngine("a listener survives the loss of its tables", async (kind, database) 
 for (const { name, open } of ENGINES) {
   Deno.test({
     name: `${name}: a listener survives a restart and a crash of the server, and no job is lost`,
-    ignore: !CAN_START_POSTGRES,
+    ignore: !CAN_START,
     async fn() {
-      await using server = await ownServer();
+      await using server = await startOwn(ownPostgres);
       await using queue = closing(open(server.url));
       await using listener = listening(queue);
       const wanted: string[] = [];
-      for (const mode of ["fast", "immediate"] as const) {
+      for (const mode of ["fast", "crash"] as const) {
         const ids = Array.from({ length: 500 }, (_, at) => `${mode} ${at}`);
         await persistently(() => queue.enqueue(ids.map((id) => job(id))));
         await listener.until((came) => came.length > wanted.length + 100);
