@@ -33,7 +33,7 @@ export const BUN: Runtime = { name: "Bun", folder: "bun", program: "bun", testin
 /** The compilers: the oldest and the newest that the declarations are checked with. */
 export const COMPILERS: readonly string[] = ["typescript-5.9", "typescript-7"];
 
-const CLIENTS = ["@types/pg", "mysql2", "pg"];
+const CLIENTS = ["@types/pg", "graphile-worker", "mysql2", "pg", "pg-boss"];
 const ARM = Deno.build.arch === "aarch64";
 
 function node(version: number): Runtime {
@@ -52,9 +52,15 @@ export async function hasNpm(): Promise<boolean> {
 
 /** What npm is to install. */
 async function manifest(): Promise<Record<string, string>> {
-  const config = await Deno.readTextFile(new URL("../../deno.json", import.meta.url));
-  const { imports } = JSON.parse(config) as { imports: Record<string, string> };
-  const versions = CLIENTS.map((name) => [name, imports[name]?.slice(`npm:${name}@`.length)]);
+  const lock = await Deno.readTextFile(new URL("../../deno.lock", import.meta.url));
+  const { specifiers } = JSON.parse(lock) as { specifiers: Record<string, string> };
+  // The versions that Deno runs with; what stands behind an underscore are those of their peers.
+  const versions = CLIENTS.map((name) => {
+    const [, version] = Object.entries(specifiers).find(([one]) =>
+      one.startsWith(`npm:${name}@`)
+    ) ?? [];
+    return [name, version?.split("_")[0]];
+  });
   const { os } = Deno.build;
   // A processor without AVX2 can run the baseline, and every other one too.
   const bun = ARM ? `${os}-aarch64` : `${os}-x64-baseline`;

@@ -21,7 +21,10 @@ import { BUN, COMPILERS, hasNpm, NODE_22, NODE_24, runProgram, type Runtime } fr
 
 const config = await Deno.readTextFile(new URL("../../deno.json", import.meta.url));
 /** The entries that need the client of a database, and all others. */
-const CLIENTS = ["@pawl/pawl/postgres", "@pawl/pawl/mysql"];
+const CLIENTS = [
+  ...["@pawl/pawl/postgres", "@pawl/pawl/mysql"],
+  ...["@pawl/pawl/graphile-worker", "@pawl/pawl/pg-boss"],
+];
 const FREE = Object.keys((JSON.parse(config) as { exports: Record<string, string> }).exports)
   .map((entry) => `@pawl/pawl${entry.slice(1)}`)
   .filter((entry) => !CLIENTS.includes(entry));
@@ -57,6 +60,11 @@ const QUEUES: readonly Subject[] = [
     database: hasPostgres ? freshPostgres : null,
     cases: queueCases.length,
   },
+  ...["graphile-worker queue", "pg-boss queue"].map((name) => ({
+    name,
+    database: hasPostgres ? freshPostgres : null,
+    cases: queueCases.length,
+  })),
 ];
 
 /** Bun only has what needs no client. */
@@ -218,6 +226,8 @@ inProject(
       assert.equal(code, 0, output);
       assert.match(output, /^@pawl\/pawl\/postgres Cannot find package 'pg'/m);
       assert.match(output, /^@pawl\/pawl\/mysql Cannot find package 'mysql2'/m);
+      assert.match(output, /^@pawl\/pawl\/graphile-worker Cannot find package 'graphile-worker'/m);
+      assert.match(output, /^@pawl\/pawl\/pg-boss Cannot find package 'p/m);
       await Deno.writeTextFile(join(folder, "free.ts"), imports);
       const args = ["--noEmit", "--strict", "--module", "nodenext", "free.ts"];
       for (const compiler of COMPILERS) {

@@ -14,6 +14,8 @@ import {
   workflow,
 } from "@pawl/pawl";
 import * as all from "@pawl/pawl";
+import * as graphileWorker from "@pawl/pawl/graphile-worker";
+import * as pgBoss from "@pawl/pawl/pg-boss";
 import * as queues from "@pawl/pawl/queues";
 import * as testing from "@pawl/pawl/testing";
 import { memoryStore } from "@pawl/pawl/memory";
@@ -178,6 +180,8 @@ Deno.test("the names of the entries are these", () => {
     Object.keys(queues).sort(),
     ["inlineQueue", "pollingQueue", "postgresQueue"],
   );
+  assert.deepEqual(Object.keys(graphileWorker), ["graphileWorkerQueue"]);
+  assert.deepEqual(Object.keys(pgBoss), ["pgBossQueue"]);
   assert.equal(typeof memoryStore, "function");
   for (
     const name of [
