@@ -16,16 +16,16 @@ import type { JobHandler, ListenOptions, QueueDriver } from "../../src/seams/que
 import type { Job } from "../../src/state/records.ts";
 import { type Ears, earsOf, type GraphileWorld, listenTo } from "./graphile_listen.ts";
 import { graphileTables } from "./graphile_tables.ts";
+import type { PoolLike } from "./postgres.ts";
 import {
   countOf,
   explainedFor,
   isMissing,
   ownPool,
-  type PoolLike,
   type TransactionLike,
 } from "./postgres_engines.ts";
 
-export type { PoolLike } from "./postgres_engines.ts";
+export type { PoolLike } from "./postgres.ts";
 export type { Logger } from "../../src/define/context.ts";
 export type { JobHandler, ListenOptions, QueueCommit, QueueDriver } from "../../src/seams/queue.ts";
 export type { Clock } from "../../src/seams/clock.ts";

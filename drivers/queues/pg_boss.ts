@@ -8,7 +8,6 @@
  * @module
  */
 
-import type { PgBoss } from "pg-boss";
 import type { Logger } from "../../src/define/context.ts";
 import { StoreError } from "../../src/errors.ts";
 import type { JobHandler, ListenOptions, QueueDriver } from "../../src/seams/queue.ts";
@@ -16,17 +15,19 @@ import type { Job } from "../../src/state/records.ts";
 import { createAlarm } from "./alarm.ts";
 import { fetchUntil, type Opened } from "./pg_boss_fetch.ts";
 import { bossJobs, NAME } from "./pg_boss_jobs.ts";
+import type { PgBossLike } from "./pg_boss_like.ts";
 import { bossSource } from "./pg_boss_open.ts";
+import type { PoolLike } from "./postgres.ts";
 import {
   countOf,
   explainedFor,
   inRounds,
   isMissing,
-  type PoolLike,
   type TransactionLike,
 } from "./postgres_engines.ts";
 
-export type { PoolLike } from "./postgres_engines.ts";
+export type { PgBossLike } from "./pg_boss_like.ts";
+export type { PoolLike } from "./postgres.ts";
 export type { Logger } from "../../src/define/context.ts";
 export type { JobHandler, ListenOptions, QueueCommit, QueueDriver } from "../../src/seams/queue.ts";
 export type { Clock } from "../../src/seams/clock.ts";
@@ -83,7 +84,7 @@ export interface PgBossQueueOptions {
  * ```
  */
 export function pgBossQueue(
-  source: string | URL | PoolLike | PgBoss,
+  source: string | URL | PoolLike | PgBossLike,
   options: PgBossQueueOptions = {},
 ): QueueDriver {
   const { schema, prefix = "pawl/", maxConnections = 4, logger } = options;

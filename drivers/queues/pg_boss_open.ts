@@ -13,7 +13,9 @@ import type { Client } from "pg";
 import { PgBoss } from "pg-boss";
 import type { Logger } from "../../src/define/context.ts";
 import { InvalidInputError } from "../../src/errors.ts";
-import { type OwnPool, ownPool, type PoolLike } from "./postgres_engines.ts";
+import { isBoss, type PgBossLike } from "./pg_boss_like.ts";
+import type { PoolLike } from "./postgres.ts";
+import { type OwnPool, ownPool } from "./postgres_engines.ts";
 
 /** A pg-boss that is running. */
 export interface OpenBoss {
@@ -35,12 +37,6 @@ export interface BossOptions {
   readonly logger: Logger | undefined;
 }
 
-/** Whether a value is a pg-boss, of whatever copy of the package. */
-export function isBoss(value: unknown): value is PgBoss {
-  const { insert, fetch, deleteJob, createQueue } = (value ?? {}) as Partial<PgBoss>;
-  return [insert, fetch, deleteJob, createQueue].every((one) => typeof one === "function");
-}
-
 /** Where a pg-boss comes from. */
 export interface BossSource {
   /** Opens it, again if need be. */
@@ -51,7 +47,7 @@ export interface BossSource {
 
 /** Where a queue's pg-boss comes from; what is wrong with the arguments is said at once. */
 export function bossSource(
-  source: string | URL | PoolLike | PgBoss,
+  source: string | URL | PoolLike | PgBossLike,
   options: BossOptions,
 ): BossSource {
   const done = (): Promise<void> => Promise.resolve();
@@ -62,7 +58,8 @@ export function bossSource(
   if (options.schema !== undefined) {
     throw new InvalidInputError("Cannot choose a schema: the given pg-boss has one already");
   }
-  return { open: () => Promise.resolve({ boss: source, news: null, close: done }), end: done };
+  const boss = source as unknown as PgBoss;
+  return { open: () => Promise.resolve({ boss, news: null, close: done }), end: done };
 }
 
 async function openOwn(

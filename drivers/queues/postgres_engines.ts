@@ -17,17 +17,7 @@ import { type Clock, wait } from "../../src/seams/clock.ts";
 import type { Job } from "../../src/state/records.ts";
 import { codeOf, isTransient } from "../postgres/errors.ts";
 import { isPool, settingsOf } from "../postgres/pool.ts";
-
-/**
- * What tells a `pg.Pool` from a URL. Its own type is not named here, so that any copy of the client
- * will do.
- */
-export interface PoolLike {
-  /** How many connections it has. */
-  readonly totalCount: number;
-  /** Takes one of them. */
-  connect(): Promise<unknown>;
-}
+import type { PoolLike } from "./postgres.ts";
 
 /** The one member of a client of `pg` in a transaction that is needed of it. */
 export interface TransactionLike {

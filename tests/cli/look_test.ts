@@ -172,7 +172,10 @@ onStores("show draws the history with errors, signals and progress", [payment], 
   assert.match(failed.out, /\n {2}✓ {2}reserve +█ +0 ms {2}success\n/);
   assert.match(failed.out, /\n {2}✗ {2}charge .* failed \(exception\)\n/);
   assert.match(failed.out, /\n {7}GatewayTimeout: No answer for order 2 in 30 s\n/);
-  assert.match(failed.out, /\n +at Object\.run \(.*_payment\.ts:\d+:\d+\)\n +… \d+ more frames/);
+  assert.match(
+    failed.out,
+    /\n +at Object\.run \(.*_payment\.ts:\d+:\d+\)\n(?: +at .*\n)* +… \d+ more frames/,
+  );
   assert.match((await shell.pawl("show", "2", "--all")).out, /src\/run\/run_step\.ts/);
   assert.match(failed.out, /\n {2}fingerprint [0-9a-f]{12}\n$/);
 

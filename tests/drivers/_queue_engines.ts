@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { graphileWorkerQueue } from "../../drivers/queues/graphile_worker.ts";
 import { pgBossQueue } from "../../drivers/queues/pg_boss.ts";
-import type { PoolLike } from "../../drivers/queues/postgres_engines.ts";
+import type { PoolLike } from "../../drivers/queues/postgres.ts";
 import { type Clock, type Job, type Logger, type QueueDriver, systemClock } from "../../mod.ts";
 import { postgresTest, type TestDatabase } from "./_postgres.ts";
 

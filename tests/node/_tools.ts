@@ -40,7 +40,17 @@ export const COMPILERS: readonly string[] = ["typescript-5.9", "typescript-7"];
 /** The clients of databases and queues, and what the examples and the pages of the guide use. */
 const PACKAGES = [
   ...["@nats-io/jetstream", "@nats-io/transport-node", "@types/express", "@types/pg", "bullmq"],
-  ...["croner", "express", "hono", "ioredis", "kysely", "mysql2", "pg"],
+  ...[
+    "croner",
+    "express",
+    "graphile-worker",
+    "hono",
+    "ioredis",
+    "kysely",
+    "mysql2",
+    "pg",
+    "pg-boss",
+  ],
 ];
 const ARM = Deno.build.arch === "aarch64";
 
@@ -60,9 +70,15 @@ export async function hasNpm(): Promise<boolean> {
 
 /** What npm is to install. */
 async function manifest(): Promise<Record<string, string>> {
-  const config = await Deno.readTextFile(new URL("../../deno.json", import.meta.url));
-  const { imports } = JSON.parse(config) as { imports: Record<string, string> };
-  const versions = PACKAGES.map((name) => [name, imports[name]?.slice(`npm:${name}@`.length)]);
+  const lock = await Deno.readTextFile(new URL("../../deno.lock", import.meta.url));
+  const { specifiers } = JSON.parse(lock) as { specifiers: Record<string, string> };
+  // The versions that Deno runs with; what stands behind an underscore are those of their peers.
+  const versions = PACKAGES.map((name) => {
+    const [, version] = Object.entries(specifiers).find(([one]) =>
+      one.startsWith(`npm:${name}@`)
+    ) ?? [];
+    return [name, version?.split("_")[0]];
+  });
   const { os } = Deno.build;
   // A processor without AVX2 can run the baseline, and every other one too.
   const bun = ARM ? `${os}-aarch64` : `${os}-x64-baseline`;

@@ -64,6 +64,14 @@ const SUBJECTS = {
   },
   "bullmq queue": () => redisQueues(),
   "nats queue": () => natsQueues(),
+  async "graphile-worker queue"() {
+    const { graphileWorkerQueue } = await import("@pawl/pawl/graphile-worker");
+    await engineQueue("graphile-worker", graphileWorkerQueue, "graphile_worker._private_jobs");
+  },
+  async "pg-boss queue"() {
+    const { pgBossQueue } = await import("@pawl/pawl/pg-boss");
+    await engineQueue("pg-boss", pgBossQueue, "pgboss.job");
+  },
 };
 
 /** Keys of its own for each case, on a Redis that others use too. */
@@ -102,6 +110,18 @@ async function natsQueues() {
         drop: () => streams.delete(stream).catch(() => {}),
       };
     },
+  });
+}
+
+/** Graphile Worker and pg-boss keep their jobs in a schema of their own. */
+async function engineQueue(name, open, table) {
+  const query = await postgresQuery();
+  queues(name, {
+    open: () => ({
+      ...onRealTime(open(address)),
+      // A case that used nothing has made no table.
+      drop: () => query(`DELETE FROM ${table}`, []).catch(() => {}),
+    }),
   });
 }
 

@@ -23,8 +23,10 @@ import { bullmqQueue } from "@pawl/pawl/bullmq";
 import { run as runCommandLine } from "@pawl/pawl/cli";
 import { dashboard, toNodeListener } from "@pawl/pawl/dashboard";
 import { denoKvQueue } from "@pawl/pawl/deno-kv";
+import { graphileWorkerQueue } from "@pawl/pawl/graphile-worker";
 import { memoryStore } from "@pawl/pawl/memory";
 import { mysqlStore } from "@pawl/pawl/mysql";
+import { pgBossQueue } from "@pawl/pawl/pg-boss";
 import { postgresStore } from "@pawl/pawl/postgres";
 import { inlineQueue, pollingQueue, postgresQueue } from "@pawl/pawl/queues";
 import { sqliteStore } from "@pawl/pawl/sqlite";
@@ -125,6 +127,10 @@ export const queues: readonly QueueDriver[] = [
   bullmqQueue("redis://localhost", { prefix: "app" }),
   bullmqQueue({ host: "localhost" }),
   bullmqQueue(new Redis()),
+  graphileWorkerQueue(pool, { schema: "jobs" }),
+  graphileWorkerQueue("postgres://localhost/app"),
+  pgBossQueue(pool, { batchSize: 5 }),
+  pgBossQueue("postgres://localhost/app"),
 ];
 
 /** A queue in the store's own database. */

@@ -26,8 +26,10 @@ const config = await Deno.readTextFile(new URL("../../deno.json", import.meta.ur
 /** The entries that need a client, each with the one that is missed first. */
 const MISSED: Readonly<Record<string, string>> = {
   "@pawl/pawl/bullmq": "(bullmq|ioredis)",
+  "@pawl/pawl/graphile-worker": "graphile-worker",
   "@pawl/pawl/mysql": "mysql2",
   "@pawl/pawl/nats": "@nats-io/\\w+",
+  "@pawl/pawl/pg-boss": "pg(-boss)?",
   "@pawl/pawl/postgres": "pg",
 };
 const CLIENTS = Object.keys(MISSED);
@@ -71,6 +73,11 @@ const QUEUES: readonly Subject[] = [
   },
   { name: "bullmq queue", database: sharing(redis), cases: queueCases.length },
   { name: "nats queue", database: sharing(nats), cases: queueCases.length },
+  ...["graphile-worker queue", "pg-boss queue"].map((name) => ({
+    name,
+    database: hasPostgres ? freshPostgres : null,
+    cases: queueCases.length,
+  })),
 ];
 
 /** A server of which each case takes a part of its own. */

@@ -15,7 +15,9 @@ import {
 } from "@pawl/pawl";
 import * as all from "@pawl/pawl";
 import * as bullmq from "@pawl/pawl/bullmq";
+import * as graphileWorker from "@pawl/pawl/graphile-worker";
 import * as nats from "@pawl/pawl/nats";
+import * as pgBoss from "@pawl/pawl/pg-boss";
 import * as queues from "@pawl/pawl/queues";
 import * as testing from "@pawl/pawl/testing";
 import { memoryStore } from "@pawl/pawl/memory";
@@ -182,6 +184,8 @@ Deno.test("the names of the entries are these", () => {
   );
   assert.deepEqual(Object.keys(bullmq), ["bullmqQueue"]);
   assert.deepEqual(Object.keys(nats), ["natsQueue"]);
+  assert.deepEqual(Object.keys(graphileWorker), ["graphileWorkerQueue"]);
+  assert.deepEqual(Object.keys(pgBoss), ["pgBossQueue"]);
   assert.equal(typeof memoryStore, "function");
   for (
     const name of [
