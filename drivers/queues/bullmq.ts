@@ -18,16 +18,16 @@
  *    this process and is told when Redis is back. What is lost with the process, or with Redis, is
  *    found by the sweep after its grace (`housekeeping.stuckScheduled`).
  *
- * ```ts ignore
+ * @example On Redis; it connects at the first use
+ * ```ts
  * import { createEngine } from "@pawl/pawl";
  * import { bullmqQueue } from "@pawl/pawl/bullmq";
  * import { postgresStore } from "@pawl/pawl/postgres";
  *
- * const engine = createEngine({
- *   store: postgresStore("postgres://localhost/app"),
- *   queue: bullmqQueue("redis://localhost:6379"),
- *   workflows: [onboarding],
- * });
+ * const url = "postgres://localhost/shop";
+ * const queue = bullmqQueue("redis://localhost:6379");
+ * const engine = createEngine({ store: postgresStore(url), queue, workflows: [] });
+ * await engine.close();
  * ```
  *
  * @module

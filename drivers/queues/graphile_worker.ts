@@ -6,6 +6,18 @@
  * batches and delete what was taken over. A job only carries an id, and its task never fails: what
  * a step comes to is in its row.
  *
+ * @example In the database of the store; it connects at the first use
+ * ```ts
+ * import { createEngine } from "@pawl/pawl";
+ * import { graphileWorkerQueue } from "@pawl/pawl/graphile-worker";
+ * import { postgresStore } from "@pawl/pawl/postgres";
+ *
+ * const url = "postgres://localhost/shop";
+ * const queue = graphileWorkerQueue(url);
+ * const engine = createEngine({ store: postgresStore(url), queue, workflows: [] });
+ * await engine.close();
+ * ```
+ *
  * @module
  */
 

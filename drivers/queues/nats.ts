@@ -25,16 +25,16 @@
  *    this process and is told when NATS is back. What is lost with the process, or with the stream,
  *    is found by the sweep after its grace (`housekeeping.stuckScheduled`).
  *
- * ```ts ignore
+ * @example On a NATS server with JetStream; it connects at the first use
+ * ```ts
  * import { createEngine } from "@pawl/pawl";
  * import { natsQueue } from "@pawl/pawl/nats";
  * import { postgresStore } from "@pawl/pawl/postgres";
  *
- * const engine = createEngine({
- *   store: postgresStore("postgres://localhost/app"),
- *   queue: natsQueue("nats://localhost:4222"),
- *   workflows: [onboarding],
- * });
+ * const url = "postgres://localhost/shop";
+ * const queue = natsQueue("nats://localhost:4222");
+ * const engine = createEngine({ store: postgresStore(url), queue, workflows: [] });
+ * await engine.close();
  * ```
  *
  * @module

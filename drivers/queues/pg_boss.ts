@@ -5,6 +5,18 @@
  * are there or neither is. Who listens fetches jobs in batches, hands them over and deletes them; a
  * job only carries an id, and is never failed: what a step comes to is in its row.
  *
+ * @example In the database of the store; it connects at the first use
+ * ```ts
+ * import { createEngine } from "@pawl/pawl";
+ * import { pgBossQueue } from "@pawl/pawl/pg-boss";
+ * import { postgresStore } from "@pawl/pawl/postgres";
+ *
+ * const url = "postgres://localhost/shop";
+ * const queue = pgBossQueue(url);
+ * const engine = createEngine({ store: postgresStore(url), queue, workflows: [] });
+ * await engine.close();
+ * ```
+ *
  * @module
  */
 
