@@ -125,6 +125,25 @@ const deliveryCases: readonly QueueCase[] = [
     },
   ),
 
+  queueCase(
+    "EXE-15 a job that is enqueued again while it is delivered comes again, with its new time",
+    async (trial) => {
+      const again = trial.job("1", 60);
+      let isTold = false;
+      trial.listen({
+        async work() {
+          if (isTold || trial.deliveries.length === 0) return;
+          isTold = true;
+          await trial.enqueue([again]);
+        },
+      });
+      await trial.enqueue([trial.job("1")]);
+      const isAgain = ({ job }: { job: Job }): boolean =>
+        job.executionId === "1" && job.runAt.getTime() === again.runAt.getTime();
+      await trial.until(() => trial.deliveries.some(isAgain), "It did not come again");
+    },
+  ),
+
   queueCase("1,000 jobs at once all arrive", async ({ listen, enqueue, job, arrive }) => {
     listen();
     const ids = Array.from({ length: 1_000 }, (_, at) => `job ${at}`);
