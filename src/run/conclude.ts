@@ -114,6 +114,7 @@ export async function settle(
     maxUnchanged: scope.cursorless ? null : core.settings.maxUnchangedContinuations,
     maxRecoveries: core.settings.maxRecoveries,
     ranMs: elapsedMs(core, execution.startedAt?.getTime() ?? startedAt),
+    chance: core.chance(),
   });
   const verdict = await verdictFor(scope, ruling);
   const finished: Finished = {

@@ -111,6 +111,8 @@ export interface Core {
   now(): Date;
   /** A token that was never used. */
   token(): string;
+  /** A random number from 0 to 1. */
+  chance(): number;
 }
 
 /** The time since an instant; a clock that was set back meanwhile makes no negative durations. */

@@ -66,6 +66,7 @@ export function createCore(options: EngineOptions & { readonly queue: QueueDrive
     pollers: new Set(),
     now,
     token: () => crypto.randomUUID(),
+    chance: () => Math.random(),
   };
   return core;
 }
