@@ -69,9 +69,12 @@ export function storeWith(
   });
 }
 
-/** Resolves when a condition holds; fails loudly when it does not come to hold. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let looks = 0; looks < 2_000; looks++) {
+/** Resolves when a condition holds; fails loudly when it does not come to hold in so many looks. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  maxLooks: number = 2_000,
+): Promise<void> {
+  for (let looks = 0; looks < maxLooks; looks++) {
     if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
