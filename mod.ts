@@ -143,6 +143,7 @@ export type { ListFilter, RunPage } from "./src/run/list.ts";
 export type { EngineOptions, HousekeepingOptions } from "./src/run/options.ts";
 export type { Run } from "./src/run/run.ts";
 export type { Started, StartOptions } from "./src/run/start.ts";
+export type { WatchdogOptions } from "./src/run/watchdog.ts";
 export type { Worker, WorkOptions } from "./src/run/worker.ts";
 export type { Clock } from "./src/seams/clock.ts";
 export type * from "./src/seams/queue.ts";

@@ -89,6 +89,10 @@ export interface RecoveredEvent extends EventBase {
   readonly lost: "worker" | "job";
   /** What was done. */
   readonly action: "reattempt" | "cancel";
+  /** The worker that had it and gave no sign of life: dead, frozen, or unable to yield. */
+  readonly worker: string | null;
+  /** How long ago that worker's last sign of life was, by the lease of this engine. */
+  readonly silentMs: number | null;
 }
 
 /** A claim was lost to another worker; what the body did is dropped. */

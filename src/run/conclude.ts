@@ -128,6 +128,7 @@ export function settle(
     maxUnchanged: scope.cursorless ? null : core.settings.maxUnchangedContinuations,
     maxRecoveries: core.settings.maxRecoveries,
     ranMs: Math.max(0, startedAt - (execution.startedAt?.getTime() ?? startedAt)),
+    chance: core.chance(),
   });
   const verdict = verdictFor(scope, ruling);
   const written = verdict instanceof Promise

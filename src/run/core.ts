@@ -117,6 +117,8 @@ export interface Core {
    * then alike but for their ids, and a store can make them in one statement.
    */
   readonly heldToken: string;
+  /** A random number from 0 to 1. */
+  chance(): number;
 }
 
 /** The time since an instant; a clock that was set back meanwhile makes no negative durations. */

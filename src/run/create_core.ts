@@ -68,6 +68,7 @@ export function createCore(options: EngineOptions & { readonly queue: QueueDrive
     now,
     token: () => crypto.randomUUID(),
     heldToken: crypto.randomUUID(),
+    chance: () => Math.random(),
   };
   return core;
 }

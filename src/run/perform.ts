@@ -13,7 +13,7 @@ import type { Logger } from "../define/context.ts";
 import { bareStep, stepNamed } from "../define/definition.ts";
 import { RecoveryLimitError, StepNotDefinedError } from "../errors.ts";
 import { markFailed, type Tracing } from "../observe/tracing.ts";
-import type { Claimed } from "../state/claim.ts";
+import type { Claimed, Holder } from "../state/claim.ts";
 import { toError } from "../state/stored_error.ts";
 import {
   afterwards,
@@ -25,7 +25,7 @@ import {
   settle,
   type Settled,
 } from "./conclude.ts";
-import type { Core } from "./core.ts";
+import { type Core, elapsedMs } from "./core.ts";
 import { putBack } from "./put_back.ts";
 import { prepareAndRun, prepareStep, type Ran, type Ready, runStep } from "./run_step.ts";
 import { idsOf, type Interruption, scopeLogger, type StepScope } from "./step_scope.ts";
@@ -77,7 +77,7 @@ export async function perform(
       workflowRecord: null,
       executionRecord: null,
     };
-    if (claimed.from === "in_progress") return await recover(scope, "worker", options);
+    if (claimed.from === "in_progress") return await recover(scope, claimed.previous, options);
     if (options.jobLost) return await recover(scope, "job", options);
     if (step === null) return await undefinedStep(scope);
     // Its worker was stopped while the claim was on its way: nothing is begun any more.
@@ -161,26 +161,37 @@ function orAbandoned<Result>(
   });
 }
 
-/** Takes care of an execution whose worker died or whose job was lost. */
+/** Takes care of an execution whose job was lost, or whose worker gave no sign of life. */
 async function recover(
   scope: StepScope,
-  lost: "worker" | "job",
+  from: "job" | Holder | undefined,
   options: PerformOptions,
 ): Promise<Performed> {
   const { core, definition } = scope;
   const action = definition.recovery ?? core.settings.recovery;
-  scope.log.warn(
-    lost === "worker"
-      ? `The worker of this execution is gone; recovering it (${action})`
-      : `The job of this execution was lost; recovering it (${action})`,
-  );
+  const lost = from === "job" ? "job" : "worker";
+  const { worker = null, leaseUntil = null } = from === "job" ? {} : from ?? {};
+  const silentMs = leaseUntil === null
+    ? null
+    : elapsedMs(core, leaseUntil.getTime() - core.settings.leaseMs);
+  if (lost === "job") {
+    scope.log.warn(`The job of this execution was lost; recovering it (${action})`);
+  } else {
+    scope.log.warn(
+      `The worker of this execution is dead, frozen or does not yield; recovering it (${action})`,
+      { lostWorker: worker, silentMs },
+    );
+  }
   const bodyStarted = lost === "worker";
   const settled = await settle(scope, { kind: "recovered", action, bodyStarted }, options);
   const { ruling, result, durationMs } = settled;
   if (result.kind === "done" && ruling.error !== null) {
     await reportAll(scope, [new RecoveryLimitError(ruling.error.message)]);
   } else if (result.kind === "done") {
-    core.events.emit("recovered", { ...idsOf(scope), durationMs, lost, action });
+    core.events.emit("recovered", {
+      ...{ ...idsOf(scope), durationMs, lost, action },
+      ...{ worker, silentMs },
+    });
   }
   return await afterwards(scope, settled, false);
 }

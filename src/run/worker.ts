@@ -25,6 +25,7 @@ import { housekeepInTurn } from "./housekeeping.ts";
 import { positive, whole } from "./options.ts";
 import { perform } from "./perform.ts";
 import { scopeLogger } from "./step_scope.ts";
+import { startWatchdog, watchdogOf, type WatchdogOptions } from "./watchdog.ts";
 
 /** What a worker may be told. */
 export interface WorkOptions {
@@ -36,6 +37,11 @@ export interface WorkOptions {
   readonly signal?: AbortSignal;
   /** How long `stop` waits for plain steps before it hands them back; default 10 seconds. */
   readonly graceMs?: number;
+  /**
+   * A thread that speaks up when a body does not yield, and may kill the process; default: none.
+   * Without one a body that never yields is only met by other workers, when its lease has ended.
+   */
+  readonly watchdog?: WatchdogOptions;
 }
 
 /** A running worker. */
@@ -58,7 +64,8 @@ const DEFAULT_GRACE_MS = 10_000;
 
 /** Starts a worker. */
 export function createWorker(core: Core, options: WorkOptions = {}): Worker {
-  const { concurrency, queues, graceMs } = checked(core, options);
+  const { concurrency, queues, graceMs, watched } = checked(core, options);
+  const watchdog = watched && startWatchdog(core, watched);
   const stopping = new AbortController();
   const owner = {};
   const polls = core.queue.commit === "none";
@@ -98,7 +105,12 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
         at = claimed;
         steps++;
         const lost: boolean = jobLost && steps === 1;
-        claimed = (await perform(core, claimed, { mayContinue, owner, jobLost: lost })).next;
+        const ended = watchdog?.note(claimed);
+        try {
+          claimed = (await perform(core, claimed, { mayContinue, owner, jobLost: lost })).next;
+        } finally {
+          ended?.();
+        }
       }
     } catch (error) {
       const log = scopeLogger(core.log, at.workflow, at.execution);
@@ -208,6 +220,7 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
     await listening;
     await idle();
     core.pollers.delete(owner);
+    await watchdog?.stop();
   }
 
   async function stop(): Promise<void> {
@@ -239,13 +252,14 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
   };
 }
 
-const KEYS = ["concurrency", "queues", "signal", "graceMs"] as const;
+const KEYS = ["concurrency", "queues", "signal", "graceMs", "watchdog"] as const;
 
 /** Checks the options of a worker and fills in the defaults. */
 function checked(core: Core, options: WorkOptions): {
   readonly concurrency: number;
   readonly queues: readonly string[] | undefined;
   readonly graceMs: number;
+  readonly watched: ReturnType<typeof watchdogOf>;
 } {
   optionsObject(options, KEYS, "work()");
   const { queues, signal, graceMs = DEFAULT_GRACE_MS } = options;
@@ -262,6 +276,7 @@ function checked(core: Core, options: WorkOptions): {
     concurrency: whole(options.concurrency ?? core.settings.concurrency, "concurrency"),
     queues: queues === undefined ? undefined : [...queues],
     graceMs: graceMs === 0 ? 0 : positive(graceMs, "graceMs"),
+    watched: watchdogOf(options.watchdog),
   };
 }
 

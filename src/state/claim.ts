@@ -21,6 +21,16 @@ export interface Claimed {
   readonly execution: ExecutionRow;
   /** `in_progress`: the lease of an earlier claim had ended, and this one took over. */
   readonly from: "scheduled" | "in_progress";
+  /** Who had it before, when it was taken over: dead, frozen, or unable to yield. */
+  readonly previous?: Holder | undefined;
+}
+
+/** Who has a claim, and until when. */
+export interface Holder {
+  /** The worker. */
+  readonly worker: string | null;
+  /** The end of its lease. */
+  readonly leaseUntil: Date | null;
 }
 
 /** What came of a claim. */
@@ -65,8 +75,9 @@ export interface ClaimIntent extends Hold {
 export function judgeClaim(view: ClaimView, intent: ClaimIntent): Judgement {
   const { workflow, execution, signal } = view;
   if (execution.state === "in_progress") {
-    const ended = execution.leaseUntil !== null &&
-      execution.leaseUntil.getTime() <= intent.now.getTime();
+    // Only a row that somebody edited has no lease; it is looked at when it wakes.
+    const until = execution.leaseUntil ?? execution.wakeAt;
+    const ended = until !== null && until.getTime() <= intent.now.getTime();
     return intent.takeOver && ended ? takeOver(view, intent) : refuse({ kind: "taken" });
   }
   if (execution.state !== "scheduled") return refuse({ kind: "taken" });
@@ -91,7 +102,7 @@ export function judgeClaim(view: ClaimView, intent: ClaimIntent): Judgement {
 }
 
 function grant(view: ClaimView, intent: ClaimIntent): Judgement {
-  const { workflow, signal } = view;
+  const { signal } = view;
   const execution = signal === null ? view.execution : receiveSignal(view.execution, signal);
   return {
     kind: "grant",
@@ -99,28 +110,35 @@ function grant(view: ClaimView, intent: ClaimIntent): Judgement {
     claimed: {
       kind: "claimed",
       from: "scheduled",
-      workflow: {
-        ...moveWorkflow(workflow, {
-          state: "performing",
-          currentStepName: execution.stepName,
-          nextStepName: workflow.nextStepName,
-        }, intent.now),
-        startedAt: workflow.startedAt ?? intent.now,
-      },
+      workflow: performing(view, intent),
       execution: { ...hold(execution, intent), state: "in_progress", startedAt: intent.now },
     },
   };
 }
 
+function performing({ workflow, execution }: ClaimView, { now }: ClaimIntent): WorkflowRow {
+  return {
+    ...moveWorkflow(workflow, {
+      state: "performing",
+      currentStepName: execution.stepName,
+      nextStepName: workflow.nextStepName,
+    }, now),
+    startedAt: workflow.startedAt ?? now,
+  };
+}
+
 function takeOver(view: ClaimView, intent: ClaimIntent): Judgement {
+  const { workflow, execution } = view;
   return {
     kind: "grant",
     consume: null,
     claimed: {
       kind: "claimed",
       from: "in_progress",
-      workflow: view.workflow,
-      execution: hold(view.execution, intent),
+      // It performs, or was stopped meanwhile; one that is ready was edited, and performs from now on.
+      workflow: workflow.state === "ready" ? performing(view, intent) : workflow,
+      execution: hold(execution, intent),
+      previous: { worker: execution.worker, leaseUntil: execution.leaseUntil },
     },
   };
 }

@@ -30,8 +30,28 @@ export function ruleOnRecovery(
   return {
     ...base,
     closing: { state: "completed", outcome: "recovered", cause: "recovery" },
-    then: again(situation, { waitMs: 0, attempt: 1, failures: 0, bodyStarted, extra }),
+    then: again(situation, {
+      ...{ attempt: 1, failures: 0, bodyStarted, extra },
+      waitMs: waitBefore(recoveries, situation.chance),
+    }),
   };
+}
+
+const PATIENT_DEATHS = 2;
+const FIRST_WAIT_MS = 100;
+const LONGEST_WAIT_MS = 5_000;
+
+/**
+ * How long a step waits after so many deaths. One or two are nobody's fault, but a step over which
+ * workers die in a row kills whatever else they run, and if all of that came back at once it would
+ * die together again, until the innocent neighbours were paused with it. So they wait, longer each
+ * time, and each for a time of its own.
+ */
+function waitBefore(recoveries: number, chance: number): number {
+  if (recoveries <= PATIENT_DEATHS) return 0;
+  const doublings = recoveries - PATIENT_DEATHS - 1;
+  const longest = Math.min(FIRST_WAIT_MS * 2 ** doublings, LONGEST_WAIT_MS);
+  return Math.round(longest * (0.5 + chance));
 }
 
 /** How many workers have died over this step in a row; a cursor that moved since starts it again. */

@@ -69,6 +69,8 @@ export interface Situation {
   readonly maxRecoveries: number | null;
   /** How long the body ran, in milliseconds. */
   readonly ranMs: number;
+  /** A random number from 0 to 1, to part what would otherwise happen at the same moment. */
+  readonly chance: number;
 }
 
 /** Where a workflow goes from here. */

@@ -61,6 +61,8 @@ behaviour(
       events.map(({ executionId, lost, action }) => [executionId, lost, action]),
       [[dead.id, "worker", "reattempt"]],
     );
+    assert.equal(events[0]?.worker, dead.worker);
+    assert.equal(events[0]?.silentMs, 30_000);
   },
 );
 

@@ -18,6 +18,7 @@ export function plain(over: Partial<Situation> = {}): Situation {
     maxUnchanged: null,
     maxRecoveries: null,
     ranMs: 250,
+    chance: 0.5,
     ...over,
   };
 }

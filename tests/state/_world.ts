@@ -199,6 +199,7 @@ export function finish(
     maxUnchanged: 2,
     maxRecoveries: 3,
     ranMs: world.now - (holding.execution.startedAt as Date).getTime(),
+    chance: 0.5,
   });
   const planned = planNext(world, step, ruling);
   const next = planned !== null && how.goOn ? held(world, planned) : planned;

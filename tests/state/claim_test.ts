@@ -96,18 +96,41 @@ Deno.test("HSK-08 HSK-23 HSK-24 what the sweep gets in every state of both rows"
   }
 });
 
-Deno.test("HSK-10 the sweep takes over when the lease has ended, not a millisecond before, and never without a lease", () => {
+Deno.test("HSK-10 the sweep takes over when the lease has ended, not a millisecond before", () => {
   const workflow = workflowIn("performing");
   const cases = [
     { leaseUntil: at(500), now: at(499), expected: "taken" },
     { leaseUntil: at(500), now: at(500), expected: "grant" },
     { leaseUntil: at(500), now: at(501), expected: "grant" },
-    { leaseUntil: null, now: at(9e9), expected: "taken" },
   ];
   for (const { leaseUntil, now, expected } of cases) {
     const execution = executionIn("in_progress", { leaseUntil });
     const judgement = judgeClaim({ workflow, execution, signal: null }, { ...SWEEP, now });
     assert.equal(verdictOf(judgement), expected);
+  }
+});
+
+Deno.test("a row that was set to in progress by hand, without a lease, is taken over when it wakes", () => {
+  const cases = [
+    { wakeAt: at(500), now: at(499), expected: "taken" },
+    { wakeAt: at(500), now: at(500), expected: "grant" },
+    { wakeAt: null, now: at(9e9), expected: "taken" },
+  ];
+  for (const { wakeAt, now, expected } of cases) {
+    const edited = { leaseUntil: null, token: null, worker: null, startedAt: null, wakeAt };
+    const view = {
+      workflow: workflowIn("ready"),
+      execution: executionIn("in_progress", edited),
+      signal: null,
+    };
+    const judgement = judgeClaim(view, { ...SWEEP, now });
+    assert.equal(verdictOf(judgement), expected);
+    assert.equal(verdictOf(judgeClaim(view, { ...DELIVERED, now })), "taken");
+    if (judgement.kind !== "grant") continue;
+    const { workflow, execution, previous } = judgement.claimed;
+    assert.deepEqual([workflow.state, workflow.currentStepName], ["performing", "import"]);
+    assert.equal(execution.token, SWEEP.token);
+    assert.deepEqual(previous, { worker: null, leaseUntil: null });
   }
 });
 
@@ -166,6 +189,7 @@ Deno.test("U2 a take-over changes the token, the worker and the lease, and nothi
           leaseUntil: at(10 + 2 * LEASE_MS),
           wakeAt: at(10 + 2 * LEASE_MS),
         },
+        previous: { worker: execution.worker, leaseUntil: execution.leaseUntil },
       },
     });
   }

@@ -25,6 +25,30 @@ Deno.test("HSK-08 a step that takes every worker down is recovered so often, and
   assert.equal(closingOf(unlimited), "completed/recovered/recovery");
 });
 
+Deno.test("HSK-08 the first deaths are followed at once, and later ones by waits that part neighbours", () => {
+  const waitAfter = (deaths: number, chance: number): number => {
+    const metadata = deaths === 1 ? null : JSON.stringify({ recoveries: deaths - 1 });
+    const execution = executionIn("in_progress", { metadata });
+    return againOf(decide(DIED, plain({ execution, maxRecoveries: null, chance }))).waitMs;
+  };
+  const cases = [
+    { deaths: 1, shortest: 0, longest: 0 },
+    { deaths: 2, shortest: 0, longest: 0 },
+    { deaths: 3, shortest: 50, longest: 150 },
+    { deaths: 4, shortest: 100, longest: 300 },
+    { deaths: 8, shortest: 1_600, longest: 4_800 },
+    { deaths: 9, shortest: 2_500, longest: 7_500 },
+    { deaths: 1_000, shortest: 2_500, longest: 7_500 },
+  ];
+  for (const { deaths, shortest, longest } of cases) {
+    assert.deepEqual(
+      [waitAfter(deaths, 0), waitAfter(deaths, 1)],
+      [shortest, longest],
+      `${deaths}`,
+    );
+  }
+});
+
 Deno.test("HSK-21 a cursor that moved since the last death starts the count again", () => {
   const metadata = JSON.stringify({ recoveries: 3, recoveredFrom: '{"a":1,"b":2}' });
   const stayed = executionIn("in_progress", { cursor: '{"b": 2, "a": 1}', metadata });
