@@ -135,7 +135,7 @@ Deno.test(
       await using spinner = spin(database, "die");
       let died = false;
       void spinner.status.then(() => void (died = true));
-      await until(async () => died || (await run.reload()).state === "paused", 20_000);
+      await until(async () => died || (await run.reload()).state === "paused", { looks: 20_000 });
       if (died) deaths++;
     }
     assert.equal(deaths, MAX_RECOVERIES + 1);
