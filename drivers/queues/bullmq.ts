@@ -80,7 +80,8 @@ export interface BullmqQueueOptions {
  * Makes a queue on BullMQ.
  *
  * A URL or options are connected to at the first use, and `close()` ends the connection. A
- * connection that the application gives stays open; whoever listens uses copies of it.
+ * connection that the application gives stays open. Whoever listens uses copies of it: one, and one
+ * more for each queue, to wait on.
  *
  * @param source A `redis:` or `rediss:` URL, options of `ioredis`, or a connection of it.
  * @param options Names, and how many jobs go together.

@@ -88,6 +88,33 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "a connection that gives up quickly is copied into ones that can wait for jobs",
+  ignore,
+  async fn() {
+    await using redis = await freshRedis();
+    const connection = new Redis(redis.url, {
+      commandTimeout: 100,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 1,
+      lazyConnect: true,
+    });
+    const errors: Error[] = [];
+    const queue = bullmqQueue(connection, {
+      prefix: redis.prefix,
+      onError: (error) => void errors.push(error),
+    });
+    const { came, stop } = listenTo(queue, { queues: ["default"] });
+    // Longer than the command timeout: whoever waits for jobs must not run into it.
+    await queue.enqueue([job("1", { runAt: new Date(Date.now() + 400) })]);
+    await until(() => came.length === 1);
+    await stop();
+    await queue.close();
+    await connection.quit();
+    assert.deepEqual(errors, []);
+  },
+});
+
 Deno.test("bullmqQueue() refuses what is no Redis, and does not repeat a password", () => {
   const refused = (source: unknown, options: unknown, message: RegExp): void => {
     assert.throws(() => bullmqQueue(source as string, options as BullmqQueueOptions), message);

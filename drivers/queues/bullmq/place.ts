@@ -46,6 +46,8 @@ export interface Copy {
 
 /** How long a connection is given to end. */
 const END_MS = 3_000;
+/** How long a listener's command may take; to wait for a job takes up to ten seconds. */
+const COMMAND_MS = 60_000;
 const LONGEST_RECONNECT_WAIT_MS = 1_000;
 
 /** Checks what `bullmqQueue` was given; nothing is connected to before it is used. */
@@ -92,7 +94,14 @@ export function placeOf(
       return made;
     };
     return {
-      redis: tracked({ maxRetriesPerRequest: null, retryStrategy }),
+      redis: tracked({
+        maxRetriesPerRequest: null,
+        retryStrategy,
+        // Whatever suits the application: to wait for jobs takes seconds, and reconnecting too.
+        enableOfflineQueue: true,
+        lazyConnect: false,
+        ...(open().options.commandTimeout === undefined ? {} : { commandTimeout: COMMAND_MS }),
+      }),
       end: async () => void await Promise.all(copies.map(end)),
     };
   }
