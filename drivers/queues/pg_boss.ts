@@ -60,6 +60,12 @@ export interface PgBossQueueOptions {
    * @default {20}
    */
   readonly batchSize?: number;
+  /**
+   * Whether jobs are added by statements that are prepared once per connection; see `postgresStore`.
+   *
+   * @default {true}
+   */
+  readonly preparedStatements?: boolean;
   /** Where the warnings and errors of pg-boss go; default: nowhere. */
   readonly logger?: Logger;
 }
@@ -88,6 +94,7 @@ export function pgBossQueue(
   options: PgBossQueueOptions = {},
 ): QueueDriver {
   const { schema, prefix = "pawl/", maxConnections = 4, logger } = options;
+  const { preparedStatements = true } = options;
   const batchSize = countOf(options.batchSize ?? 20, "batchSize");
   const bosses = bossSource(source, { schema, maxConnections, logger });
   const listening = new Set<(jobs: readonly Job[], inside: boolean) => void>();
@@ -97,7 +104,7 @@ export function pgBossQueue(
   function open(): Promise<Opened> {
     if (closed) return Promise.reject(new StoreError(NAME, "Cannot use the queue: it is closed"));
     return opening ??= bosses.open().then(
-      (opened) => ({ ...opened, jobs: bossJobs(opened.boss, prefix) }),
+      (opened) => ({ ...opened, jobs: bossJobs(opened.boss, { prefix, preparedStatements }) }),
       (error) => {
         opening = null;
         throw error;
