@@ -17,7 +17,13 @@ import { createHash } from "node:crypto";
 // @ts-types="@types/pg"
 import type { Pool } from "pg";
 import type { Job } from "../../src/state/records.ts";
-import { type EarlyJob, instantText, payloadOf, type TransactionLike } from "./postgres_engines.ts";
+import {
+  type EarlyJob,
+  instantText,
+  payloadOf,
+  prepared,
+  type TransactionLike,
+} from "./postgres_engines.ts";
 
 /** The tasks that there are: the number of each by its identifier. */
 export type Tasks = ReadonlyMap<string, number>;
@@ -60,7 +66,11 @@ export function taskOf(prefix: string, queue: string): string {
 /** The tables in a schema, for queues whose tasks begin with the prefix. */
 export function graphileTables(
   pool: Pool,
-  { schema, prefix }: { readonly schema: string; readonly prefix: string },
+  { schema, prefix, preparedStatements }: {
+    readonly schema: string;
+    readonly prefix: string;
+    readonly preparedStatements: boolean;
+  },
 ): GraphileTables {
   const quoted = `"${schema.replaceAll('"', '""')}"`;
   const texts = textsFor(quoted);
@@ -79,7 +89,8 @@ export function graphileTables(
     specs: readonly Record<string, unknown>[],
     on: TransactionLike,
   ): Promise<void> {
-    await on.query(texts.add, [JSON.stringify(specs)]);
+    const values = [JSON.stringify(specs)];
+    await on.query(preparedStatements ? prepared(texts.add, values) : { text: texts.add, values });
   }
 
   return {

@@ -71,6 +71,12 @@ export interface GraphileWorkerQueueOptions {
    * @default {20}
    */
   readonly batchSize?: number;
+  /**
+   * Whether jobs are added by statements that are prepared once per connection; see `postgresStore`.
+   *
+   * @default {true}
+   */
+  readonly preparedStatements?: boolean;
   /** Where the messages of Graphile Worker go; default: nowhere. */
   readonly logger?: Logger;
 }
@@ -103,10 +109,10 @@ export function graphileWorkerQueue(
   source: string | URL | PoolLike,
   options: GraphileWorkerQueueOptions = {},
 ): QueueDriver {
-  const { schema = "graphile_worker", prefix = "pawl:" } = options;
+  const { schema = "graphile_worker", prefix = "pawl:", preparedStatements = true } = options;
   const batchSize = countOf(options.batchSize ?? 20, "batchSize");
   const { pool } = ownPool(source, options.maxConnections ?? 4);
-  const tables = graphileTables(pool, { schema, prefix });
+  const tables = graphileTables(pool, { schema, prefix, preparedStatements });
   const logger = loggerFor(options.logger);
   const listening = new Set<Ears>();
   let installing: Promise<void> | null = null;

@@ -72,6 +72,12 @@ export interface PgBossQueueOptions {
    * @default {20}
    */
   readonly batchSize?: number;
+  /**
+   * Whether jobs are added by statements that are prepared once per connection; see `postgresStore`.
+   *
+   * @default {true}
+   */
+  readonly preparedStatements?: boolean;
   /** Where the warnings and errors of pg-boss go; default: nowhere. */
   readonly logger?: Logger;
 }
@@ -100,6 +106,7 @@ export function pgBossQueue(
   options: PgBossQueueOptions = {},
 ): QueueDriver {
   const { schema, prefix = "pawl/", maxConnections = 4, logger } = options;
+  const { preparedStatements = true } = options;
   const batchSize = countOf(options.batchSize ?? 20, "batchSize");
   const bosses = bossSource(source, { schema, maxConnections, logger });
   const listening = new Set<(jobs: readonly Job[], inside: boolean) => void>();
@@ -109,7 +116,7 @@ export function pgBossQueue(
   function open(): Promise<Opened> {
     if (closed) return Promise.reject(new StoreError(NAME, "Cannot use the queue: it is closed"));
     return opening ??= bosses.open().then(
-      (opened) => ({ ...opened, jobs: bossJobs(opened.boss, prefix) }),
+      (opened) => ({ ...opened, jobs: bossJobs(opened.boss, { prefix, preparedStatements }) }),
       (error) => {
         opening = null;
         throw error;

@@ -17,6 +17,7 @@ import {
   instantText,
   jobFrom,
   payloadOf,
+  prepared,
   type TransactionLike,
 } from "./postgres_engines.ts";
 
@@ -78,14 +79,32 @@ export function nameOf(prefix: string, queue: string): string {
   return prefix + bytes.replaceAll("%", "/");
 }
 
+/** What pg-boss runs its statements on. */
+interface Database {
+  executeSql(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+}
+
 /** Whether pg-boss says that somebody has deleted a queue. */
 export function isGone(error: unknown): boolean {
   return error instanceof Error && /^Queue .+ does not exist/.test(error.message);
 }
 
 /** The jobs of one pg-boss, in queues whose names begin with the prefix. */
-export function bossJobs(boss: PgBoss, prefix: string): BossJobs {
+export function bossJobs(
+  boss: PgBoss,
+  { prefix, preparedStatements }: {
+    readonly prefix: string;
+    readonly preparedStatements: boolean;
+  },
+): BossJobs {
   const known = new Set<string>();
+
+  /** The transaction as pg-boss wants to see it. */
+  function inside(tx: TransactionLike): { db: Database } {
+    const executeSql: Database["executeSql"] = (text, values = []) =>
+      tx.query(preparedStatements ? prepared(text, values) : { text, values });
+    return { db: { executeSql } };
+  }
 
   async function insert(
     rows: readonly { readonly job: Job; readonly startAfter: string }[],
@@ -99,12 +118,8 @@ export function bossJobs(boss: PgBoss, prefix: string): BossJobs {
         // To pg-boss the greatest is the most urgent, to us the smallest.
         priority: 0 - job.priority,
       }));
-      const ids = await boss.insert(name, inserts, {
-        returnId: true,
-        ...(tx === undefined
-          ? {}
-          : { db: { executeSql: (text, values) => tx.query(text, values) } }),
-      });
+      const where = tx === undefined ? {} : inside(tx);
+      const ids = await boss.insert(name, inserts, { returnId: true, ...where });
       if (ids?.length === those.length) continue;
       // It says nothing when the queue is not there any more.
       known.delete(name);

