@@ -11,8 +11,8 @@ import type { ExecutionRow } from "../../src/state/records.ts";
 export interface Lanes {
   /** Replaces an execution's entry; either may be absent or have no `wakeAt`. */
   move(before: ExecutionRow | null, after: ExecutionRow | null): void;
-  /** Those to be looked at by an instant: smallest priority first, then oldest first. */
-  due(before: Date): Iterable<ExecutionRow>;
+  /** Those to be looked at by an instant: smallest priority first, then oldest or newest first. */
+  due(before: Date, newestFirst: boolean): Iterable<ExecutionRow>;
   /** All of them, in no order. */
   all(): Iterable<ExecutionRow>;
 }
@@ -42,11 +42,12 @@ export function createLanes(): Lanes {
       }
     },
 
-    *due(before) {
+    *due(before, newestFirst) {
       for (const priority of [...lanes.keys()].sort((a, b) => a - b)) {
-        for (const row of lanes.get(priority) ?? []) {
-          if (wakeOf(row) > before.getTime()) break;
-          yield row;
+        const lane = lanes.get(priority) ?? [];
+        const end = countUntil(lane, before.getTime());
+        for (let at = 0; at < end; at++) {
+          yield lane[newestFirst ? end - 1 - at : at] as ExecutionRow;
         }
       }
     },
@@ -64,6 +65,18 @@ function placeOf(lane: Lane, row: ExecutionRow): number {
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (isBefore(lane[middle] as ExecutionRow, row)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** How many rows of a lane wake at or before an instant, by bisection. */
+function countUntil(lane: Lane, instant: number): number {
+  let low = 0;
+  let high = lane.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (wakeOf(lane[middle] as ExecutionRow) <= instant) low = middle + 1;
     else high = middle;
   }
   return low;

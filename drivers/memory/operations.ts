@@ -74,9 +74,9 @@ export function claimAll(desk: Desk, ids: readonly string[], options: ClaimOptio
 
 /** Claims what is due, in the order of the lanes. */
 export function claimDue(desk: Desk, live: Lanes, options: ClaimDueOptions): Claimed[] {
-  const { queues, state, limit, before } = options;
+  const { queues, state, limit, before, newestFirst = false } = options;
   const claims: Claimed[] = [];
-  for (const execution of live.due(before ?? desk.now)) {
+  for (const execution of live.due(before ?? desk.now, newestFirst)) {
     if (claims.length >= limit) break;
     if (queues !== undefined && !queues.includes(execution.queue)) continue;
     if (state !== undefined && state !== execution.state) continue;

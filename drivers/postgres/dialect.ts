@@ -75,7 +75,7 @@ function dialectFor(keyType: KeyType, options: DialectOptions): Dialect {
 }
 
 /** A lane is joined to its rows one by one, in the order of the index, until there are enough. */
-function best({ lanes, columns, from }: BestParts): string {
+function best({ lanes, columns, from, order }: BestParts): string {
   return `WITH lanes AS MATERIALIZED (${lanes}), due AS MATERIALIZED (` +
     `SELECT l.*, b.bound FROM lanes l CROSS JOIN LATERAL (SELECT CASE l.state ` +
     `WHEN 'in_progress' THEN ?::timestamptz ELSE ?::timestamptz END AS bound, ` +
@@ -84,7 +84,7 @@ function best({ lanes, columns, from }: BestParts): string {
     `SELECT p.*, (SELECT max(o.priority) FROM due o) > d.priority AS more ` +
     `FROM due d LEFT JOIN LATERAL (SELECT ${columns} FROM ${from} WHERE e.state = d.state ` +
     `AND e.queue = d.queue AND e.priority = d.priority AND e.wake_at <= d.bound ` +
-    `AND (e.state = 'in_progress' OR w.state = 'ready') ORDER BY e.wake_at LIMIT ? ` +
+    `AND (e.state = 'in_progress' OR w.state = 'ready') ORDER BY ${order} LIMIT ? ` +
     `FOR NO KEY UPDATE SKIP LOCKED) p ON true ` +
     `WHERE d.priority = (SELECT min(o.priority) FROM due o)`;
 }

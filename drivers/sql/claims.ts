@@ -16,7 +16,7 @@ import {
 import type { ExecutionRow } from "../../src/state/records.ts";
 import type { SignalRow } from "../../src/state/signal.ts";
 import { nothing, type Plan, together } from "./client.ts";
-import type { Lane, LiveState, Pair } from "./locks.ts";
+import type { Lane, LiveState, Order, Pair } from "./locks.ts";
 import type { Sql } from "./sql.ts";
 import type { Move } from "./statements.ts";
 
@@ -142,7 +142,7 @@ export function* claimDue(sql: Sql, options: ClaimDueOptions): Plan<Claimed[]> {
   for (let wanted = options.limit;; wanted *= 2) {
     if (found === null) {
       lanes ??= yield* boundLanes(sql, states, options);
-      found = yield* oldest(sql, lanes, wanted);
+      found = yield* first(sql, lanes, wanted, orderOf(options));
     }
     const judged = yield* judge(sql, found, { ...options, takeOver: true });
     const grants = judged.filter((one) => one?.kind === "grant");
@@ -165,9 +165,10 @@ function* best(
 ): Plan<Pair[] | null> {
   const [scheduled, inProgress] = [boundOf("scheduled", options), boundOf("in_progress", options)];
   const which = { scheduled, inProgress, queues: options.queues };
-  const answer = yield* sql.lock.best(states, which, options.limit);
+  const order = orderOf(options);
+  const answer = yield* sql.lock.best(states, which, options.limit, order);
   if (answer === null || (answer.more && answer.pairs.length < options.limit)) return null;
-  return answer.pairs.sort(byWakeAt).slice(0, options.limit);
+  return answer.pairs.sort(BY_WAKE_AT[order]).slice(0, options.limit);
 }
 
 /** The lanes in which something is due. */
@@ -183,18 +184,23 @@ function* boundLanes(
 }
 
 /**
- * Finds what wakes first. The live index is divided into lanes of one state, queue and priority,
+ * Finds what is to be taken first. The live index is divided into lanes of one state, queue and priority,
  * each in the order of `wake_at`; lanes of the best priority are read first and merged, and no more
  * of any lane than is still wanted.
  */
-function* oldest(sql: Sql, lanes: readonly BoundLane[], limit: number): Plan<Pair[]> {
+function* first(
+  sql: Sql,
+  lanes: readonly BoundLane[],
+  limit: number,
+  order: Order,
+): Plan<Pair[]> {
   const found: Pair[] = [];
   for (const priority of [...new Set(lanes.map((lane) => lane.priority))].sort(ascending)) {
     const wanted = limit - found.length;
     if (wanted <= 0) break;
     const level = lanes.filter((lane) => lane.priority === priority);
-    const pairs = (yield* sql.lock.due(level, wanted)).flat();
-    found.push(...pairs.sort(byWakeAt).slice(0, wanted));
+    const pairs = (yield* sql.lock.due(level, wanted, order)).flat();
+    found.push(...pairs.sort(BY_WAKE_AT[order]).slice(0, wanted));
   }
   return found;
 }
@@ -208,6 +214,11 @@ function ascending(a: number, b: number): number {
   return a - b;
 }
 
-function byWakeAt(a: Pair, b: Pair): number {
-  return Number(a.execution.wakeAt) - Number(b.execution.wakeAt);
+function orderOf({ newestFirst = false }: ClaimDueOptions): Order {
+  return newestFirst ? "newest" : "oldest";
 }
+
+const BY_WAKE_AT: Readonly<Record<Order, (a: Pair, b: Pair) => number>> = {
+  oldest: (a, b) => Number(a.execution.wakeAt) - Number(b.execution.wakeAt),
+  newest: (a, b) => Number(b.execution.wakeAt) - Number(a.execution.wakeAt),
+};

@@ -112,6 +112,8 @@ export interface BestParts {
   readonly columns: string;
   /** What stands in FROM for executions `e` with their workflows `w`. */
   readonly from: string;
+  /** By what they are ordered. */
+  readonly order: string;
 }
 
 /** What a database offers whose rows tell by which transaction they were written. */

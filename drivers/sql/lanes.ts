@@ -16,6 +16,14 @@ import { template } from "./texts.ts";
 /** The states of live executions. */
 export type LiveState = "scheduled" | "in_progress";
 
+/** Which end of a lane is taken first; an index is read from either. */
+export type Order = "oldest" | "newest";
+
+const ORDERS: Readonly<Record<Order, string>> = {
+  oldest: "e.wake_at",
+  newest: "e.wake_at DESC",
+};
+
 /** What live executions have in common that are next to each other in the live index. */
 export interface Lane {
   /** Scheduled, or in progress. */
@@ -40,13 +48,14 @@ export interface Pair {
 export interface DueLocks {
   /** The lanes that live executions are in. */
   lanes(states: readonly LiveState[]): Plan<Lane[]>;
-  /** Locks what wakes at or before an instant, at most `limit` of each lane, oldest first. */
+  /** Locks what wakes at or before an instant, at most `limit` of each lane, in this order. */
   due(
     lanes: readonly (Pick<Lane, "state" | "queue" | "priority"> & { readonly before: Date })[],
     limit: number,
+    order: Order,
   ): Plan<Pair[][]>;
   /**
-   * Locks what is due in the lanes of the best priority, oldest first, at most `limit` of each lane;
+   * Locks what is due in the lanes of the best priority, in this order, at most `limit` of each lane;
    * `more`: there is something due in others. Null where that takes several statements.
    */
   best(
@@ -57,6 +66,7 @@ export interface DueLocks {
       readonly queues: readonly string[] | undefined;
     },
     limit: number,
+    order: Order,
   ): Plan<{ readonly pairs: Pair[]; readonly more: boolean } | null>;
   /** Locks workflows of a name that ended before an instant, the longest ended first. */
   ended(name: string, before: Date, limit: number): Plan<SqlScalar[]>;
@@ -72,10 +82,10 @@ export function dueLocks(ground: Ground): DueLocks {
   // A body may run on after its workflow was paused or canceled: its lease ends all the same.
   const due = template(
     dialect,
-    (limit) =>
+    (order, limit) =>
       `SELECT ${pairColumns(dialect)} FROM ${liveJoin(dialect, tables, "live")} ` +
       `WHERE e.state = ? AND e.queue = ? AND e.priority = ? AND e.wake_at <= ? ` +
-      `AND (e.state = 'in_progress' OR w.state = 'ready') ORDER BY e.wake_at ${limit}${skip}`,
+      `AND (e.state = 'in_progress' OR w.state = 'ready') ORDER BY ${order} ${limit}${skip}`,
   );
   const ended = template(
     dialect,
@@ -94,12 +104,12 @@ export function dueLocks(ground: Ground): DueLocks {
         wakeAt: codec.timeOut(row.wake_at),
       }));
     },
-    *due(wanted, count) {
+    *due(wanted, count, order) {
       const limit = dialect.limit(count);
       const runs = wanted.map((
         lane,
       ) => [lane.state, lane.queue, lane.priority, codec.timeIn(lane.before), ...limit.params]);
-      const replies = yield* eachOf(due(limit.text), runs);
+      const replies = yield* eachOf(due(ORDERS[order], limit.text), runs);
       const pairOf = (row: SqlRow): Pair => ({
         workflow: workflowOf(row),
         execution: executionOf(row),
@@ -121,16 +131,17 @@ function bestLock(ground: Ground): DueLocks["best"] {
   if (best === undefined) return () => nothing(null);
   const executionOf = executionReader(codec);
   const workflowOf = workflowReader(codec, WORKFLOW_PREFIX);
-  const text = template(dialect, (...states) =>
+  const text = template(dialect, (order, ...states) =>
     best({
       lanes: laneText({}, tables.executions, states),
       columns: pairColumns(dialect),
       from: liveJoin(dialect, tables, "live"),
+      order: order as string,
     }));
-  return function* (states, { scheduled, inProgress, queues }, limit) {
+  return function* (states, { scheduled, inProgress, queues }, limit, order) {
     const bounds = [codec.timeIn(inProgress), codec.timeIn(scheduled)];
     const params = [...bounds, queues ?? null, limit];
-    const rows = yield* rowsOf({ text: text(...states), params });
+    const rows = yield* rowsOf({ text: text(ORDERS[order], ...states), params });
     return {
       // A lane whose rows are all held by others answers none of them.
       pairs: rows.filter((row) => row.id !== null).map((row) => ({

@@ -26,7 +26,7 @@ import {
 import type { Ground } from "./statements.ts";
 import { type Template, template } from "./texts.ts";
 
-export type { Lane, LiveState, Pair } from "./lanes.ts";
+export type { Lane, LiveState, Order, Pair } from "./lanes.ts";
 
 /** A workflow and the name of a signal. */
 export interface SignalQuery {

@@ -7,7 +7,8 @@
  * past and is found by the same index.
  *
  * A slot that finished a step goes on with the next one in process, until its fairness budget is
- * used up; then the slot is given back and the execution takes its turn like any other.
+ * used up; then the slot is given back and the execution takes its turn like any other. While there
+ * is a backlog, a share of the claims takes the newest work first, so that nothing starves behind it.
  *
  * @module
  */
@@ -18,6 +19,8 @@ import { wait } from "../seams/clock.ts";
 import type { Claimed } from "../state/claim.ts";
 import type { Job, NewExecution } from "../state/records.ts";
 import { enqueue } from "./announce.ts";
+import { createBacklog } from "./backlog.ts";
+import { createBreath } from "./breath.ts";
 import type { Core } from "./core.ts";
 import { claimJobs } from "./deliver.ts";
 import { shutDown } from "./holdings.ts";
@@ -68,6 +71,8 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
   const watchdog = watched && startWatchdog(core, watched);
   const stopping = new AbortController();
   const owner = {};
+  const backlog = createBacklog(core.clock);
+  const breathe = createBreath();
   const polls = core.queue.commit === "none";
   let running = 0;
   let claiming = 0;
@@ -102,6 +107,8 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
     try {
       let claimed: Claimed | null = first;
       while (claimed !== null) {
+        const breath = breathe();
+        if (breath !== null) await breath;
         at = claimed;
         steps++;
         const lost: boolean = jobLost && steps === 1;
@@ -136,6 +143,8 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
     try {
       do {
         pumpAgain = false;
+        const breath = breathe();
+        if (breath !== null) await breath;
         const free = concurrency - running;
         if (free <= 0 || stopping.signal.aborted) break;
         const claims = await core.store.claimDue({
@@ -145,7 +154,9 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
           worker: core.workerId,
           limit: free,
           queues,
+          newestFirst: backlog.newestFirst(),
         });
+        backlog.note(claims, free);
         for (const claim of claims) void occupy(claim, isJobLost(claim));
         if (claims.length === free) pumpAgain = true;
       } while (pumpAgain);

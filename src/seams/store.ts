@@ -74,6 +74,8 @@ export interface ClaimDueOptions extends Omit<ClaimOptions, "ignoreDue"> {
   readonly state?: "scheduled" | "in_progress" | undefined;
   /** Take rows whose `wakeAt` is at or before this; default `now`. */
   readonly before?: Date | undefined;
+  /** Within a priority, take those first that woke last: what is new must not wait for a backlog. */
+  readonly newestFirst?: boolean | undefined;
 }
 
 /** What came of one new workflow. */
@@ -230,7 +232,8 @@ export interface StoreDriver<Tx = unknown> {
   claim(ids: readonly string[], options: ClaimOptions): Promise<Claim[]>;
 
   /**
-   * Claims whatever is due by `wakeAt`, smallest priority first, then oldest first: scheduled
+   * Claims whatever is due by `wakeAt`, smallest priority first, then oldest first (or newest first,
+   * where the options say so): scheduled
    * executions of ready workflows, and executions in progress whose lease has ended (these get the
    * new token, so that the old holder's writes are lost from then on).
    */

@@ -121,7 +121,10 @@ async function walk(watched: Watched): Promise<void> {
   };
   await store.list({}, { limit: 1 });
   watched.sent();
-  const claims = await store.claimDue(dueOptions({ limit: 4 }));
+  const claims = [
+    ...await store.claimDue(dueOptions({ limit: 2 })),
+    ...await store.claimDue(dueOptions({ limit: 2, newestFirst: true })),
+  ];
   assert.equal(claims.length, 4);
   await assertIndexed(watched, "claimDue()");
   const marks = claims.map(({ execution }) => ({

@@ -83,6 +83,21 @@ export const claimDueCases: readonly StoreCase[] = [
     assertSame(await look(store), expected);
   }),
 
+  storeCase("newest first, a priority is taken from its other end", async (store) => {
+    await schedule(store, {
+      "5 late": { priority: 5, scheduledFor: after(-1_000) },
+      "0 middle": { priority: 0, scheduledFor: after(-2_000), queue: "mail" },
+      "5 early": { priority: 5, scheduledFor: after(-9_000) },
+      "0 early": { priority: 0, scheduledFor: after(-3_000) },
+      "0 late": { priority: 0, scheduledFor: after(-1_500) },
+      "future": { priority: 0, scheduledFor: after(60_000) },
+    });
+    const newest = { newestFirst: true };
+    assertSame(await look(store, { ...newest, limit: 1, token: "a" }), ["0 late"]);
+    assertSame(await look(store, { limit: 1, token: "b" }), ["0 early"]);
+    assertSame(await look(store, { ...newest, token: "c" }), ["0 middle", "5 late", "5 early"]);
+  }),
+
   storeCase("the order holds across calls that take a few each", async (store) => {
     await schedule(store, {
       d: { priority: 2, scheduledFor: after(-9_000), queue: "mail" },

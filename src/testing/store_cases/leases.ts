@@ -53,6 +53,7 @@ export const leaseCases: readonly StoreCase[] = [
           leaseUntil: after(2 * LEASE_MS),
           wakeAt: after(2 * LEASE_MS),
         },
+        previous: { worker: held.execution.worker, leaseUntil: held.execution.leaseUntil },
       });
       assertSame(await store.getExecution(held.execution.id), taken.execution);
       assertSame(await store.claimDue(dueOptions({ token: "token-3", now })), []);
