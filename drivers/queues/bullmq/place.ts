@@ -116,15 +116,17 @@ export function placeOf(
 }
 
 /**
- * Lets a connection end in every state. One that waits for its next attempt to reconnect would never
- * end, nor would its commands: `disconnect` takes the attempt away. Here it is let have it.
+ * Lets a connection end in every state. `disconnect` of one that waits for its next attempt to
+ * reconnect takes that attempt away, so that neither it nor its commands would ever end: here it is
+ * let have it. And of one that has ended already it starts a timer for nothing.
  */
 function endsAlways(redis: Redis): void {
   const disconnect = redis.disconnect.bind(redis);
   redis.disconnect = (reconnect) => {
-    if (reconnect !== true) redis.options.retryStrategy = () => null;
-    if (reconnect === true || redis.status !== "reconnecting") disconnect(reconnect);
-    else redis.once("ready", disconnect);
+    if (reconnect === true) return disconnect(true);
+    redis.options.retryStrategy = () => null;
+    if (redis.status === "reconnecting") redis.once("ready", disconnect);
+    else if (redis.status !== "end") disconnect();
   };
 }
 
