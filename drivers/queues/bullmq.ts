@@ -34,13 +34,11 @@
  */
 
 import type { Redis, RedisOptions } from "ioredis";
-import { StoreError } from "../../src/errors.ts";
-import { type Clock, systemClock } from "../../src/seams/clock.ts";
-import type { JobHandler, ListenOptions, QueueDriver } from "../../src/seams/queue.ts";
-import type { Job } from "../../src/state/records.ts";
+import type { QueueDriver } from "../../src/seams/queue.ts";
 import { createAnnouncer } from "./bullmq/announce.ts";
 import { deliver } from "./bullmq/deliver.ts";
 import { placeOf } from "./bullmq/place.ts";
+import { serverQueue } from "./server_queue.ts";
 
 export type { QueueDriver } from "../../src/seams/queue.ts";
 
@@ -98,44 +96,21 @@ export function bullmqQueue(
   source: string | URL | RedisConnectionOptions | RedisConnection,
   options: BullmqQueueOptions = {},
 ): QueueDriver {
-  const settings = {
+  const place = placeOf(source, {
     prefix: "pawl",
     batchSize: 20,
     holdMs: 30_000,
     onError: () => {},
     ...options,
-  };
-  const place = placeOf(source, settings);
+  });
   const announcer = createAnnouncer(place);
-  const clocks: Clock[] = [];
-  let closed = false;
-
-  const refuseClosed = (): void => {
-    if (closed) throw new StoreError("bullmq", "Cannot use the queue: it is closed");
-  };
-
-  return {
+  return serverQueue({
     name: "bullmq",
-    commit: "after-store",
-    async enqueue(jobs: readonly Job[]): Promise<void> {
-      refuseClosed();
-      if (jobs.length > 0) await announcer.announce(jobs, clocks[0] ?? systemClock);
-    },
-    async listen(handler: JobHandler, how: ListenOptions): Promise<void> {
-      refuseClosed();
-      if (how.signal.aborted) return;
-      clocks.push(how.clock);
-      try {
-        await deliver(place, handler, how);
-      } finally {
-        clocks.splice(clocks.indexOf(how.clock), 1);
-      }
-    },
-    async close(): Promise<void> {
-      if (closed) return;
-      closed = true;
+    announce: announcer.announce,
+    deliver: (handler, how) => deliver(place, handler, how),
+    async close() {
       await announcer.close();
       await place.close();
     },
-  };
+  });
 }

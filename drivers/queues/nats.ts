@@ -41,13 +41,11 @@
  */
 
 import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
-import { StoreError } from "../../src/errors.ts";
-import { type Clock, systemClock } from "../../src/seams/clock.ts";
-import type { JobHandler, ListenOptions, QueueDriver } from "../../src/seams/queue.ts";
-import type { Job } from "../../src/state/records.ts";
+import type { QueueDriver } from "../../src/seams/queue.ts";
 import { createAnnouncer } from "./nats/announce.ts";
 import { deliver } from "./nats/deliver.ts";
 import { placeOf } from "./nats/place.ts";
+import { serverQueue } from "./server_queue.ts";
 
 export type { QueueDriver } from "../../src/seams/queue.ts";
 
@@ -120,35 +118,10 @@ export function natsQueue(
     onError: () => {},
     ...options,
   });
-  const announce = createAnnouncer(place);
-  const clocks: Clock[] = [];
-  let closed = false;
-
-  const refuseClosed = (): void => {
-    if (closed) throw new StoreError("nats", "Cannot use the queue: it is closed");
-  };
-
-  return {
+  return serverQueue({
     name: "nats",
-    commit: "after-store",
-    async enqueue(jobs: readonly Job[]): Promise<void> {
-      refuseClosed();
-      if (jobs.length > 0) await announce(jobs, clocks[0] ?? systemClock);
-    },
-    async listen(handler: JobHandler, how: ListenOptions): Promise<void> {
-      refuseClosed();
-      if (how.signal.aborted) return;
-      clocks.push(how.clock);
-      try {
-        await deliver(place, handler, how);
-      } finally {
-        clocks.splice(clocks.indexOf(how.clock), 1);
-      }
-    },
-    async close(): Promise<void> {
-      if (closed) return;
-      closed = true;
-      await place.link.close();
-    },
-  };
+    announce: createAnnouncer(place),
+    deliver: (handler, how) => deliver(place, handler, how),
+    close: place.link.close,
+  });
 }

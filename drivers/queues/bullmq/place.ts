@@ -7,17 +7,12 @@
 import { Redis, type RedisOptions } from "ioredis";
 import { InvalidInputError } from "../../../src/errors.ts";
 import { endsWithin } from "../patience.ts";
+import { checkSettings, type ServerQueueSettings, shown } from "../server_queue.ts";
 
 /** The settings of a queue, complete. */
-export interface Settings {
+export interface Settings extends ServerQueueSettings {
   /** What the keys begin with. */
   readonly prefix: string;
-  /** How many jobs of a queue are taken at a time. */
-  readonly batchSize: number;
-  /** How long a job is kept from others. */
-  readonly holdMs: number;
-  /** Hears of troubles that pass by themselves. */
-  readonly onError: (error: Error) => void;
 }
 
 /** A Redis with the names of a queue driver in it. */
@@ -121,15 +116,17 @@ export function placeOf(
 }
 
 /**
- * Lets a connection end in every state. One that waits for its next attempt to reconnect would never
- * end, nor would its commands: `disconnect` takes the attempt away. Here it is let have it.
+ * Lets a connection end in every state. `disconnect` of one that waits for its next attempt to
+ * reconnect takes that attempt away, so that neither it nor its commands would ever end: here it is
+ * let have it. And of one that has ended already it starts a timer for nothing.
  */
 function endsAlways(redis: Redis): void {
   const disconnect = redis.disconnect.bind(redis);
   redis.disconnect = (reconnect) => {
-    if (reconnect !== true) redis.options.retryStrategy = () => null;
-    if (reconnect === true || redis.status !== "reconnecting") disconnect(reconnect);
-    else redis.once("ready", disconnect);
+    if (reconnect === true) return disconnect(true);
+    redis.options.retryStrategy = () => null;
+    if (redis.status === "reconnecting") redis.once("ready", disconnect);
+    else if (redis.status !== "end") disconnect();
   };
 }
 
@@ -164,19 +161,11 @@ export function bullName(queue: string): string {
 }
 
 function checked(settings: Settings): Settings {
-  const { prefix, batchSize, holdMs, onError } = settings;
+  const { prefix } = settings;
   if (typeof prefix !== "string" || prefix === "") {
-    throw new InvalidInputError(`Cannot use ${show(prefix)} as prefix: use a text for keys`);
+    throw new InvalidInputError(`Cannot use ${shown(prefix)} as prefix: use a text for keys`);
   }
-  for (const [name, value] of Object.entries({ batchSize, holdMs })) {
-    if (Number.isSafeInteger(value) && value >= 1) continue;
-    throw new InvalidInputError(
-      `Cannot use ${show(value)} as ${name}: use a whole number of at least 1`,
-    );
-  }
-  if (typeof onError !== "function") {
-    throw new InvalidInputError(`Cannot use ${show(onError)} as onError: use a function`);
-  }
+  checkSettings(settings);
   return settings;
 }
 
@@ -208,15 +197,11 @@ function connectorOf(source: string | URL | RedisOptions | Redis): () => Redis {
     return () => new Redis({ ...usual, ...source, replyMapping: "legacy" });
   }
   throw new InvalidInputError(
-    `Cannot use ${show(source)} as a Redis: use a URL, options or a connection of ioredis`,
+    `Cannot use ${shown(source)} as a Redis: use a URL, options or a connection of ioredis`,
   );
 }
 
 function isConnection(source: string | URL | RedisOptions | Redis): source is Redis {
   return typeof source === "object" && source !== null && "duplicate" in source &&
     typeof source.duplicate === "function";
-}
-
-function show(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value) : String(value);
 }

@@ -17,20 +17,15 @@ import {
 } from "@nats-io/jetstream";
 import { nanos, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
 import { InvalidInputError, StoreError } from "../../../src/errors.ts";
+import { checkSettings, type ServerQueueSettings, shown, wholeNumbers } from "../server_queue.ts";
 import { type Link, linkTo } from "./link.ts";
 
 /** The settings of a queue, complete. */
-export interface Settings {
+export interface Settings extends ServerQueueSettings {
   /** The stream's name. */
   readonly stream: string;
   /** How many servers keep it. */
   readonly replicas: number;
-  /** How many jobs of a queue are taken at a time. */
-  readonly batchSize: number;
-  /** How long a job is kept from others. */
-  readonly holdMs: number;
-  /** Hears of troubles that pass by themselves. */
-  readonly onError: (error: Error) => void;
 }
 
 /** The two kinds of jobs of a queue: those that are due, and those that wait. */
@@ -164,24 +159,13 @@ async function ensureStream(manager: JetStreamManager, settings: Settings): Prom
 }
 
 function checked(settings: Settings): Settings {
-  const { stream, replicas, batchSize, holdMs, onError } = settings;
+  const { stream, replicas } = settings;
   if (typeof stream !== "string" || !/^[A-Za-z0-9_-]{1,100}$/.test(stream)) {
     throw new InvalidInputError(
-      `Cannot use ${show(stream)} as stream: use letters, digits, "_" and "-"`,
+      `Cannot use ${shown(stream)} as stream: use letters, digits, "_" and "-"`,
     );
   }
-  for (const [name, value] of Object.entries({ replicas, batchSize, holdMs })) {
-    if (Number.isSafeInteger(value) && value >= 1) continue;
-    throw new InvalidInputError(
-      `Cannot use ${show(value)} as ${name}: use a whole number of at least 1`,
-    );
-  }
-  if (typeof onError !== "function") {
-    throw new InvalidInputError(`Cannot use ${show(onError)} as onError: use a function`);
-  }
+  wholeNumbers({ replicas });
+  checkSettings(settings);
   return settings;
-}
-
-function show(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
