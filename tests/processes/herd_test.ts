@@ -75,9 +75,9 @@ for (const { name, herd, isHere, fresh } of DATABASES) {
       await using worker = engine.work({ concurrency: SLOTS });
       for (let newcomer = 1; newcomer <= NEWCOMERS; newcomer++) {
         const share = herd / (NEWCOMERS + 5);
-        await until(() => drained >= newcomer * share, 60_000);
+        await until(() => drained >= newcomer * share, { looks: 60_000 });
         await engine.start(fresher, { input: { drainedThen: drained } });
-        await until(() => before.length === newcomer, 60_000);
+        await until(() => before.length === newcomer, { looks: 60_000 });
       }
       assert.ok(drained < herd, "the herd was still there when the last newcomer had run");
       await until(() => drained === herd, 120_000);
