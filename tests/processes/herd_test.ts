@@ -80,7 +80,7 @@ for (const { name, herd, isHere, fresh } of DATABASES) {
         await until(() => before.length === newcomer, { looks: 60_000 });
       }
       assert.ok(drained < herd, "the herd was still there when the last newcomer had run");
-      await until(() => drained === herd, 120_000);
+      await until(() => drained === herd, { looks: 120_000 });
       await worker.idle();
       assert.equal(most, SLOTS, "it drains at the rate of the slots");
       assert.ok(Math.max(...before) <= MAX_BEFORE, `others that went first: ${before}`);
