@@ -26,8 +26,8 @@ import type { Logger } from "../../src/define/context.ts";
 import { StoreError } from "../../src/errors.ts";
 import type { JobHandler, ListenOptions, QueueDriver } from "../../src/seams/queue.ts";
 import type { Job } from "../../src/state/records.ts";
-import { type Ears, earsOf, type GraphileWorld, listenTo } from "./graphile_listen.ts";
-import { graphileTables } from "./graphile_tables.ts";
+import { type Ears, earsOf, type GraphileWorld, listenTo } from "./graphile_worker/listen.ts";
+import { graphileTables } from "./graphile_worker/tables.ts";
 import type { PoolLike } from "./postgres.ts";
 import {
   countOf,

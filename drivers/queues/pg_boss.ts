@@ -25,10 +25,10 @@ import { StoreError } from "../../src/errors.ts";
 import type { JobHandler, ListenOptions, QueueDriver } from "../../src/seams/queue.ts";
 import type { Job } from "../../src/state/records.ts";
 import { createAlarm } from "./alarm.ts";
-import { fetchUntil, type Opened } from "./pg_boss_fetch.ts";
-import { bossJobs, NAME } from "./pg_boss_jobs.ts";
-import type { PgBossLike } from "./pg_boss_like.ts";
-import { bossSource } from "./pg_boss_open.ts";
+import { fetchUntil, type Opened } from "./pg_boss/fetch.ts";
+import { bossJobs, NAME } from "./pg_boss/jobs.ts";
+import type { PgBossLike } from "./pg_boss/like.ts";
+import { bossSource } from "./pg_boss/open.ts";
 import type { PoolLike } from "./postgres.ts";
 import {
   countOf,
@@ -38,7 +38,7 @@ import {
   type TransactionLike,
 } from "./postgres_engines.ts";
 
-export type { PgBossLike } from "./pg_boss_like.ts";
+export type { PgBossLike } from "./pg_boss/like.ts";
 export type { PoolLike } from "./postgres.ts";
 export type { Logger } from "../../src/define/context.ts";
 export type { JobHandler, ListenOptions, QueueCommit, QueueDriver } from "../../src/seams/queue.ts";

@@ -5,7 +5,7 @@ import { PgBoss } from "pg-boss";
 import { createEngine, InvalidInputError, workflow } from "../../mod.ts";
 import { postgresStore } from "../../drivers/postgres/mod.ts";
 import { pgBossQueue } from "../../drivers/queues/pg_boss.ts";
-import { nameOf } from "../../drivers/queues/pg_boss_jobs.ts";
+import { nameOf } from "../../drivers/queues/pg_boss/jobs.ts";
 import { postgresTest, testPool } from "./_postgres.ts";
 import { closing, eventually, job, listening } from "./_queue_engines.ts";
 

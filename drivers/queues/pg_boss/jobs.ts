@@ -10,8 +10,8 @@
  */
 
 import type { PgBoss } from "pg-boss";
-import { StoreError } from "../../src/errors.ts";
-import type { Job } from "../../src/state/records.ts";
+import { StoreError } from "../../../src/errors.ts";
+import type { Job } from "../../../src/state/records.ts";
 import {
   type EarlyJob,
   instantText,
@@ -19,7 +19,7 @@ import {
   payloadOf,
   prepared,
   type TransactionLike,
-} from "./postgres_engines.ts";
+} from "../postgres_engines.ts";
 
 /** The driver's name. */
 export const NAME = "pg-boss";

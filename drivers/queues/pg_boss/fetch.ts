@@ -8,13 +8,13 @@
  * @module
  */
 
-import type { JobHandler, ListenOptions } from "../../src/seams/queue.ts";
-import { isTransient } from "../postgres/errors.ts";
-import { listen } from "../postgres/listen.ts";
-import type { Alarm } from "./alarm.ts";
-import { type BossJobs, type FetchedJob, isGone } from "./pg_boss_jobs.ts";
-import type { OpenBoss } from "./pg_boss_open.ts";
-import { type EarlyJob, sorted } from "./postgres_engines.ts";
+import type { JobHandler, ListenOptions } from "../../../src/seams/queue.ts";
+import { isTransient } from "../../postgres/errors.ts";
+import { listen } from "../../postgres/listen.ts";
+import type { Alarm } from "../alarm.ts";
+import { type BossJobs, type FetchedJob, isGone } from "./jobs.ts";
+import type { OpenBoss } from "./open.ts";
+import { type EarlyJob, sorted } from "../postgres_engines.ts";
 
 /** A pg-boss that is running, with the jobs in it. */
 export interface Opened extends OpenBoss {

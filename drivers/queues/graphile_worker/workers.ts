@@ -8,7 +8,7 @@ import { EventEmitter } from "node:events";
 import { type Logger, runTaskList, type WorkerEvents, type WorkerPool } from "graphile-worker";
 // @ts-types="@types/pg"
 import type { Pool, QueryConfig } from "pg";
-import type { Tasks } from "./graphile_tables.ts";
+import type { Tasks } from "./tables.ts";
 
 /** How workers are started. */
 export interface WorkersOptions {

@@ -11,11 +11,11 @@
 // @ts-types="@types/pg"
 import type { Client } from "pg";
 import { PgBoss } from "pg-boss";
-import type { Logger } from "../../src/define/context.ts";
-import { InvalidInputError } from "../../src/errors.ts";
-import { isBoss, type PgBossLike } from "./pg_boss_like.ts";
-import type { PoolLike } from "./postgres.ts";
-import { type OwnPool, ownPool } from "./postgres_engines.ts";
+import type { Logger } from "../../../src/define/context.ts";
+import { InvalidInputError } from "../../../src/errors.ts";
+import { isBoss, type PgBossLike } from "./like.ts";
+import type { PoolLike } from "../postgres.ts";
+import { type OwnPool, ownPool } from "../postgres_engines.ts";
 
 /** A pg-boss that is running. */
 export interface OpenBoss {

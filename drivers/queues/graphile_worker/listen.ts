@@ -11,13 +11,13 @@
  */
 
 import process from "node:process";
-import type { Clock } from "../../src/seams/clock.ts";
-import type { JobHandler, ListenOptions } from "../../src/seams/queue.ts";
-import { DEFAULT_QUEUE, type Job } from "../../src/state/records.ts";
-import { type Alarm, createAlarm } from "./alarm.ts";
-import { type GraphileTables, HOLD_MS, type Tasks } from "./graphile_tables.ts";
-import { startWorkers, type Task, type Workers, type WorkersOptions } from "./graphile_workers.ts";
-import { type EarlyJob, inRounds, jobFrom, sorted } from "./postgres_engines.ts";
+import type { Clock } from "../../../src/seams/clock.ts";
+import type { JobHandler, ListenOptions } from "../../../src/seams/queue.ts";
+import { DEFAULT_QUEUE, type Job } from "../../../src/state/records.ts";
+import { type Alarm, createAlarm } from "../alarm.ts";
+import { type GraphileTables, HOLD_MS, type Tasks } from "./tables.ts";
+import { startWorkers, type Task, type Workers, type WorkersOptions } from "./workers.ts";
+import { type EarlyJob, inRounds, jobFrom, sorted } from "../postgres_engines.ts";
 
 /** What listening needs. */
 export interface GraphileWorld extends WorkersOptions {

@@ -16,14 +16,14 @@
 import { createHash } from "node:crypto";
 // @ts-types="@types/pg"
 import type { Pool } from "pg";
-import type { Job } from "../../src/state/records.ts";
+import type { Job } from "../../../src/state/records.ts";
 import {
   type EarlyJob,
   instantText,
   payloadOf,
   prepared,
   type TransactionLike,
-} from "./postgres_engines.ts";
+} from "../postgres_engines.ts";
 
 /** The tasks that there are: the number of each by its identifier. */
 export type Tasks = ReadonlyMap<string, number>;
