@@ -76,7 +76,11 @@ export function openIteration(scope: StepScope, flow: Flow, cursor: unknown): Op
   const resumed = isResumed(execution);
   let checkpoints = 0;
 
-  async function save(update: CheckpointUpdate): Promise<void> {
+  function save(update: CheckpointUpdate): Promise<void> {
+    return scope.saving = store(update);
+  }
+
+  async function store(update: CheckpointUpdate): Promise<void> {
     if (isInTransaction(core)) throw checkpointInTransaction(step.name);
     const keepsLease = held.isFresh;
     const checkpoint = { executionId: execution.id, token: held.token, keepsLease, ...update };

@@ -71,6 +71,7 @@ export async function perform(
       held,
       log: scopeLogger(options.logger ?? core.log, workflow, execution),
       cursor: execution.cursor,
+      saving: null,
       cursorless: false,
       interruption: options.interruption ?? null,
       facts: null,
@@ -147,15 +148,21 @@ export async function performOn(
 
 const SHUT_DOWN = { kind: "interrupted", reason: "shutdown", waitMs: 0 } as const;
 
-/** When the worker's grace period ends first, the execution is handed back as interrupted. */
+/**
+ * When the worker's grace period ends first, the execution is handed back as interrupted. A cursor
+ * that is on its way to the store by then is waited for: it counts, and whoever continues must not
+ * begin before it.
+ */
 function orAbandoned<Result>(
-  { held, log }: StepScope,
+  scope: StepScope,
   running: Promise<Result>,
 ): Promise<Result | typeof SHUT_DOWN> {
   return new Promise((resolve, reject) => {
-    held.whenAbandoned(() => {
-      log.warn("The body did not end within the grace period; its execution is handed back");
-      resolve(SHUT_DOWN);
+    const handBack = (): void => resolve(SHUT_DOWN);
+    scope.held.whenAbandoned(() => {
+      scope.log.warn("The body did not end within the grace period; its execution is handed back");
+      if (scope.saving === null) handBack();
+      else scope.saving.then(handBack, handBack);
     });
     running.then(resolve, reject);
   });

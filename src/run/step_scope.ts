@@ -51,6 +51,8 @@ export interface StepScope {
   readonly log: Logger;
   /** The cursor as it was last stored. */
   cursor: string | null;
+  /** The write of a cursor that is under way, or the last one; null: none was. */
+  saving: Promise<void> | null;
   /** Whether items were done that have no cursor: then an unchanged cursor is no sign of a stall. */
   cursorless: boolean;
   /** How somebody who performs by hand wants the iteration interrupted; null: as ever. */
