@@ -18,7 +18,7 @@ import { sameTextOf } from "../state/same_text.ts";
 import { hasProgressed } from "../state/ruling.ts";
 import { storedError, toError } from "../state/stored_error.ts";
 import { createFlow, isFlowSignal } from "./flow.ts";
-import type { FailedRun } from "./run_step.ts";
+import type { FailedRun } from "./prepare_step.ts";
 import { factsOf, stepContext, type StepScope } from "./step_scope.ts";
 
 /** What is done about an error, and who hears of it. */

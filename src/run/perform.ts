@@ -26,8 +26,9 @@ import {
   type Settled,
 } from "./conclude.ts";
 import { type Core, elapsedMs } from "./core.ts";
+import { prepareStep, type Ready } from "./prepare_step.ts";
 import { putBack } from "./put_back.ts";
-import { prepareAndRun, prepareStep, type Ran, type Ready, runStep } from "./run_step.ts";
+import { prepareAndRun, type Ran, runStep } from "./run_step.ts";
 import { idsOf, type Interruption, scopeLogger, type StepScope } from "./step_scope.ts";
 import { inTransaction } from "./transactions.ts";
 

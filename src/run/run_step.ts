@@ -1,10 +1,8 @@
 /**
  * Running a step: from a claim to a result.
  *
- * 1. Load the hero; without one the workflow is canceled, unless it may proceed.
- * 2. Evaluate the conditions: any `cancelIf` cancels, `skipIf` skips, before anything of the step ran.
- * 3. Call the hooks and the body. It returns, throws, calls a flow function, stops at a checkpoint,
- *    or runs out of time.
+ * What must hold before is found out by `prepare_step.ts`; here the hooks and the body are called.
+ * The body returns, throws, calls a flow function, stops at a checkpoint, or runs out of time.
  *
  * No lock is held and no transaction is open meanwhile (save for the store's own transaction of a
  * step that asked for one). What comes out is one result; what it means is decided elsewhere.
@@ -12,84 +10,32 @@
  * @module
  */
 
-import type { ConditionContext, SignalEvent, StepContext } from "../define/context.ts";
-import type { HeroDefinition, Hooks } from "../define/definition.ts";
-import {
-  StepConfigurationError,
-  StepInterruptedError,
-  StepTimeoutError,
-  StoredValueError,
-} from "../errors.ts";
-import type { ErrorPhase, FlowRequest } from "../state/decide.ts";
+import type { StepContext } from "../define/context.ts";
+import type { Hooks } from "../define/definition.ts";
+import { StepInterruptedError, StepTimeoutError } from "../errors.ts";
+import type { FlowRequest } from "../state/decide.ts";
 import { toError } from "../state/stored_error.ts";
 import { elapsedMs } from "./core.ts";
 import { createFlow, type Flow, isFlowSignal, type Request } from "./flow.ts";
-import { isLost, openIteration, readCursor } from "./iter_scope.ts";
+import { isLost, openIteration } from "./iter_scope.ts";
 import {
-  conditionContext,
-  eventOf,
-  type Facts,
-  factsOf,
-  idsOf,
-  stepContext,
-  type StepScope,
-} from "./step_scope.ts";
+  type FailedRun,
+  type Precondition,
+  type Prepared,
+  prepareStep,
+  type Ready,
+} from "./prepare_step.ts";
+import { type Facts, idsOf, stepContext, type StepScope } from "./step_scope.ts";
 
 /** What running a step came to, errors still to be handled. */
 export type Ran =
   | { readonly kind: "completed" }
   | { readonly kind: "flow"; readonly flow: FlowRequest }
   | { readonly kind: "interrupted"; readonly reason: string; readonly waitMs: number }
-  | { readonly kind: "precondition"; readonly action: "skip" | "cancel"; readonly why: string }
+  | Precondition
   | FailedRun
   /** The claim is somebody else's: drop everything quietly. */
   | { readonly kind: "lost" };
-
-/** A step that ended with an error. */
-export interface FailedRun {
-  /** Tells it from the others. */
-  readonly kind: "error";
-  /** Where the error came from. */
-  readonly phase: ErrorPhase;
-  /** The error. */
-  readonly error: Error;
-  /** What a handler is given; null when not even the hero could be loaded. */
-  readonly facts: Facts | null;
-  /** The rows do not fit the code: whatever the policies say, only a pause is right. */
-  readonly mustPause?: boolean;
-}
-
-/** A step whose conditions have passed. */
-export interface Ready {
-  /** Tells it from what ended already. */
-  readonly kind: "ready";
-  /** What contexts are made from. */
-  readonly facts: Facts;
-  /** Where a resumable step continues. */
-  readonly cursor: unknown;
-  /** The signal that a `waitFor` step received. */
-  readonly event: SignalEvent | null;
-}
-
-/** What preparing a step came to. */
-export type Prepared = Ready | Extract<Ran, { kind: "precondition" | "error" }>;
-
-/**
- * Loads the hero, evaluates the conditions and reads the cursor; a promise only where there is
- * something to wait for. (An async function takes a kilobyte for each step, and there were a dozen.)
- */
-export function prepareStep(scope: StepScope): Prepared | Promise<Prepared> {
-  const { core } = scope;
-  // Nobody needs the time who does not listen.
-  const startedAt = core.events.has("precondition") ? core.clock.now() : null;
-  const prepared = scope.definition.hero === null ? evaluate(scope, null) : evaluateHero(scope);
-  if (startedAt === null) return prepared;
-  const tell = (outcome: Prepared): Prepared => {
-    emitPrecondition(scope, outcome, elapsedMs(core, startedAt));
-    return outcome;
-  };
-  return prepared instanceof Promise ? prepared.then(tell) : tell(prepared);
-}
 
 /** Prepares a step and, if nothing is against it, runs it. */
 export function prepareAndRun(scope: StepScope): Promise<Ran> {
@@ -111,126 +57,6 @@ export function runStep(scope: StepScope, ready: Ready, tx?: unknown): Promise<R
     emitStep(scope, ran, elapsedMs(scope.core, startedAt));
     return ran;
   });
-}
-
-function emitPrecondition(scope: StepScope, prepared: Prepared, durationMs: number): void {
-  scope.core.events.emit("precondition", {
-    ...idsOf(scope),
-    durationMs,
-    outcome: outcomeOf(prepared),
-    ...(prepared.kind === "error" ? { error: prepared.error } : {}),
-    ...(scope.step.resumable ? { resumable: true } : {}),
-  });
-}
-
-function outcomeOf(prepared: Prepared): "passed" | "skipped" | "canceled" | "exception" {
-  if (prepared.kind === "precondition") return prepared.action === "skip" ? "skipped" : "canceled";
-  return prepared.kind === "error" ? "exception" : "passed";
-}
-
-const REMOVED = { kind: "precondition", action: "skip", why: "removed_step" } as const;
-
-/** What a step needs that has a hero to load first. */
-async function evaluateHero(scope: StepScope): Promise<Prepared> {
-  if (scope.step.removed) return REMOVED;
-  let hero: unknown;
-  try {
-    hero = await loadHero(scope);
-  } catch (thrown) {
-    return failed("prepare", toError(thrown), null);
-  }
-  if (hero === GONE) return { kind: "precondition", action: "cancel", why: "hero_gone" };
-  return await evaluate(scope, hero);
-}
-
-function evaluate(scope: StepScope, hero: unknown): Prepared | Promise<Prepared> {
-  const { definition, step } = scope;
-  if (step.removed) return REMOVED;
-  let facts: Facts;
-  try {
-    facts = factsOf(scope, hero);
-  } catch (thrown) {
-    return failed("prepare", toError(thrown), null);
-  }
-  scope.facts = facts;
-  return definition.cancelIf.length > 0 || step.skipIf !== null
-    ? evaluateConditions(scope, facts)
-    : readyOf(scope, facts);
-}
-
-async function evaluateConditions(scope: StepScope, facts: Facts): Promise<Prepared> {
-  try {
-    const met = await conditionMet(scope, conditionContext(facts));
-    return met ?? readyOf(scope, facts);
-  } catch (thrown) {
-    return failed("condition", toError(thrown), facts);
-  }
-}
-
-/** A step whose conditions have passed, unless its row is against it. */
-function readyOf(scope: StepScope, facts: Facts): Prepared {
-  const { step, execution } = scope;
-  if (execution.waitingFor !== null) {
-    const { waitingFor: signalName } = execution;
-    const late = new StepTimeoutError(step.name, step.timeoutMs ?? 0, { signalName });
-    return failed("condition", late, facts);
-  }
-  try {
-    refuseMismatch(scope);
-    return {
-      kind: "ready",
-      facts,
-      cursor: step.resumable ? readCursor(scope) : null,
-      event: step.waitFor === null ? null : eventOf(scope.core, execution),
-    };
-  } catch (thrown) {
-    return { ...failed("condition", toError(thrown), facts), mustPause: true };
-  }
-}
-
-function failed(phase: ErrorPhase, error: Error, facts: Facts | null): FailedRun {
-  // An input that cannot be read is no better at the next attempt, nor at the next step.
-  return { kind: "error", phase, error, facts, mustPause: error instanceof StoredValueError };
-}
-
-/** The first condition that is met, in their order: to cancel, then to skip. */
-async function conditionMet(
-  { definition, step }: StepScope,
-  context: ConditionContext,
-): Promise<Extract<Ran, { kind: "precondition" }> | null> {
-  for (const condition of definition.cancelIf) {
-    if (await condition(context)) {
-      return { kind: "precondition", action: "cancel", why: "cancel_if" };
-    }
-  }
-  return step.skipIf !== null && await step.skipIf(context)
-    ? { kind: "precondition", action: "skip", why: "skip_if" }
-    : null;
-}
-
-const GONE: unique symbol = Symbol("the hero is gone");
-
-async function loadHero({ definition, workflow }: StepScope): Promise<unknown> {
-  const hero = definition.hero as HeroDefinition;
-  if (workflow.heroId !== null && workflow.heroType !== hero.type) {
-    throw new StepConfigurationError(
-      `Cannot load the hero of workflow ${workflow.id}: its type is "${workflow.heroType}", ` +
-        `but "${definition.name}" is defined for "${hero.type}"`,
-    );
-  }
-  const loaded = workflow.heroId === null ? null : await hero.load(workflow.heroId);
-  if (loaded !== null && loaded !== undefined) return loaded;
-  return definition.mayProceedWithoutHero ? null : GONE;
-}
-
-/** A row that was written for the other kind of step is not guessed about. */
-function refuseMismatch({ step, execution }: StepScope): void {
-  if (step.resumable || execution.cursor === null) return;
-  throw new StepConfigurationError(
-    `Step "${step.name}" has a stored cursor but is not resumable any more; ` +
-      `make it resumable again, or resume the workflow at another step with resumeAt()`,
-    { stepName: step.name },
-  );
 }
 
 async function runBody(scope: StepScope, ready: Ready, tx: unknown): Promise<Ran> {
