@@ -29,8 +29,8 @@ export interface Held {
   stop(reason: Error): void;
   /** Whether the lease was renewed a moment ago, so that a checkpoint need not renew it. */
   readonly isFresh: boolean;
-  /** Takes note of an answer of the store to a sign of life that renewed the lease, or left it. */
-  heard(answer: CheckpointAnswer, renewed?: boolean): void;
+  /** Takes note of an answer to a sign of life, and when it was given; null: it renewed no lease. */
+  heard(answer: CheckpointAnswer, askedAt: number | null): void;
   /** Calls back when nobody waits for the body any more: its worker's grace period is over. */
   whenAbandoned(tell: () => void): void;
   /** Lets go: no more heartbeats. */
@@ -128,7 +128,13 @@ export function createHoldings(options: HoldingsOptions): Holdings {
     const looks = live().map((one) => one.lookAt);
     if (looks.length === 0) return;
     const earliest = looks.reduce((a, b) => Math.min(a, b));
-    timer = clock.setTimeout(beat, Math.max(0, earliest - clock.now()));
+    const waitMs = Math.min(earliest - clock.now(), heartbeatMs);
+    timer = clock.setTimeout(beat, Math.max(0, waitMs));
+  }
+
+  /** No look is further away than a heartbeat, unless the clock was set back meanwhile. */
+  function isDue(one: Entry, now: number, ahead: number): boolean {
+    return one.lookAt <= now + ahead || one.lookAt > now + heartbeatMs;
   }
 
   function beat(): void {
@@ -137,8 +143,8 @@ export function createHoldings(options: HoldingsOptions): Holdings {
     const due: Entry[] = [];
     for (const one of live()) {
       if (one.unanswered !== null) {
-        if (one.lookAt <= now) despair(one, now);
-      } else if (one.lookAt <= now + heartbeatMs / 2) due.push(one);
+        if (isDue(one, now, 0)) despair(one, now);
+      } else if (isDue(one, now, heartbeatMs / 2)) due.push(one);
     }
     if (due.length > 0) void renew(due, now);
     arm();
@@ -158,7 +164,7 @@ export function createHoldings(options: HoldingsOptions): Holdings {
   /** A renewal that gets no answer; one look is not enough, this process may have been asleep. */
   function despair(one: Entry, now: number): void {
     one.unanswered = (one.unanswered ?? 0) + 1;
-    if (one.unanswered > 1 && isOver(one, now)) one.heard("lost");
+    if (one.unanswered > 1 && isOver(one, now)) one.heard("lost", null);
     else lookAgain(one, now);
   }
 
@@ -175,7 +181,7 @@ export function createHoldings(options: HoldingsOptions): Holdings {
       const now = clock.now();
       for (const one of due) {
         one.unanswered = null;
-        if (isOver(one, now)) one.heard("lost");
+        if (isOver(one, now)) one.heard("lost", null);
         else lookAgain(one, now);
       }
     }
@@ -219,8 +225,8 @@ export function createHoldings(options: HoldingsOptions): Holdings {
     get isFresh() {
       return clock.now() - this.renewedAt < heartbeatMs / FRESH_PART;
     },
-    heard(answer, renewed = true) {
-      take(this, answer, renewed ? clock.now() : null);
+    heard(answer, askedAt) {
+      take(this, answer, askedAt);
     },
     whenAbandoned(tell) {
       this.tellAbandoned = tell;

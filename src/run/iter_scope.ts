@@ -84,8 +84,9 @@ export function openIteration(scope: StepScope, flow: Flow, cursor: unknown): Op
     if (isInTransaction(core)) throw checkpointInTransaction(step.name);
     const keepsLease = held.isFresh;
     const checkpoint = { executionId: execution.id, token: held.token, keepsLease, ...update };
+    const askedAt = core.clock.now();
     const answer = await checkpointSurely(scope, checkpoint);
-    held.heard(answer, !keepsLease);
+    held.heard(answer, keepsLease ? null : askedAt);
     if (answer === "lost") return;
     if (update.cursor !== undefined) scope.cursor = update.cursor;
     if (update.progress !== undefined) tellProgress(scope, update.progress);

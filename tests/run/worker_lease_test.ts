@@ -1,84 +1,14 @@
-/**
- * Leases: heartbeats that keep a claim, workers that lose it to another, and commands from another
- * process that reach a running body.
- */
+/** Leases: heartbeats that keep a claim, and workers that lose it to another. */
 
 import assert from "node:assert/strict";
 import { pollingQueue } from "../../drivers/queues/mod.ts";
-import {
-  createEngine,
-  type Engine,
-  type EngineOptions,
-  type LostEvent,
-  type Run,
-  type StepInterruptedError,
-  type StoreDriver,
-  workflow,
-  type WorkflowDefinition,
-} from "../../mod.ts";
-import {
-  assertWorkflowState,
-  createFakeClock,
-  type FakeClock,
-  speedrunWorkflow,
-} from "../../src/testing/mod.ts";
+import { type Clock, createEngine, type LostEvent, type Run, workflow } from "../../mod.ts";
+import { assertWorkflowState, createFakeClock, speedrunWorkflow } from "../../src/testing/mod.ts";
 import { behaviour } from "../_engines.ts";
 import { recordingLogger, storeWith } from "./_doubles.ts";
-import { createGate, type Gate, untilAborted } from "./_gate.ts";
+import { createGate, untilAborted } from "./_gate.ts";
 import { recordReports, storyOf } from "./_story.ts";
-
-/** A reactor that is watched: the first body stands at the gate, every later one is quick. */
-function watch(gate: Gate, signals: AbortSignal[]): WorkflowDefinition {
-  return workflow({
-    name: "watch",
-    steps: [{
-      name: "observe",
-      async run({ signal }) {
-        signals.push(signal);
-        if (signals.length === 1) await gate.pass();
-      },
-    }],
-  });
-}
-
-/** Two processes that share a store and the time. */
-interface TwoEngines extends AsyncDisposable {
-  readonly clock: FakeClock;
-  readonly store: StoreDriver;
-  readonly first: Engine;
-  readonly second: Engine;
-}
-
-/** Makes two engines on one store and one clock; `blocked` stands between the first and the store. */
-async function twoEngines(
-  store: StoreDriver,
-  workflows: readonly WorkflowDefinition[],
-  options: Partial<EngineOptions> = {},
-  blocked: (store: StoreDriver) => StoreDriver = (same) => same,
-): Promise<TwoEngines> {
-  await store.migrate();
-  const clock = createFakeClock();
-  const engineOn = (on: StoreDriver): Engine =>
-    createEngine({ store: on, clock, workflows, queue: pollingQueue(), ...options });
-  const keepOpen = storeWith(store, () => ({ close: () => Promise.resolve() }));
-  const first = engineOn(blocked(keepOpen));
-  const second = engineOn(keepOpen);
-  return {
-    clock,
-    store,
-    first,
-    second,
-    async [Symbol.asyncDispose]() {
-      await first.close();
-      await second.close();
-      await store.close();
-    },
-  };
-}
-
-function reasonOf(signal: AbortSignal | undefined): string | undefined {
-  return (signal?.reason as StepInterruptedError | undefined)?.reason;
-}
+import { reasonOf, twoEngines, watch } from "./_two_engines.ts";
 
 for (const way of ["fails", "gets no answer"] as const) {
   behaviour(
@@ -291,78 +221,6 @@ behaviour(
   },
 );
 
-for (const [action, state] of [["pause", "paused"], ["cancel", "canceled"]] as const) {
-  behaviour(
-    `P9 a ${action} reaches the running body at once in its own process, and at the next heartbeat from another`,
-    async ({ store }) => {
-      const gates = [createGate(), createGate()];
-      const signals: AbortSignal[] = [];
-      const definition = workflow({
-        name: "watch",
-        steps: [{
-          name: "observe",
-          async run({ input, signal }) {
-            signals[Number(input)] = signal;
-            await gates[Number(input)]?.pass();
-          },
-        }],
-      });
-      await using two = await twoEngines(store(), [definition]);
-      const near = await two.first.start(definition, { input: 0 });
-      const far = await two.first.start(definition, { input: 1 });
-      const worker = two.first.work();
-      await Promise.all(gates.map((gate) => gate.arrived));
-      await near[action]();
-      assert.equal(reasonOf(signals[0]), state);
-      await (await two.second.find(far.id))?.[action]();
-      assert.equal((await far.reload()).state, state, "the row changes at once");
-      await two.clock.tick(9_999);
-      assert.equal(signals[1]?.aborted, false);
-      await two.clock.tick(1);
-      assert.equal(reasonOf(signals[1]), state);
-      for (const gate of gates) gate.open();
-      await worker.idle();
-      for (const run of [near, far]) {
-        const [story] = await storyOf(run);
-        const expected = action === "pause" ? "completed/success" : "canceled/canceled (operator)";
-        assert.equal(story, `observe: ${expected}`);
-      }
-      await worker.stop();
-    },
-  );
-}
-
-behaviour(
-  "P9 a pause from another process stops a resumable step at its next checkpoint, without a heartbeat",
-  async ({ store }) => {
-    const gate = createGate();
-    const seen: number[] = [];
-    const definition = workflow({
-      name: "watch",
-      steps: [{
-        name: "observe",
-        resumable: true,
-        async run({ iter }) {
-          await iter.over([0, 1, 2], async (hour) => {
-            seen.push(hour);
-            if (hour === 0) await gate.pass();
-          });
-        },
-      }],
-    });
-    await using two = await twoEngines(store(), [definition]);
-    const run = await two.first.start(definition);
-    const worker = two.first.work();
-    await gate.arrived;
-    await (await two.second.find(run.id))?.pause();
-    gate.open();
-    await worker.idle();
-    assert.deepEqual(seen, [0]);
-    assert.deepEqual(await storyOf(run), ["observe: completed/workflow_paused (operator)"]);
-    await worker.stop();
-  },
-);
-
 behaviour(
   "P3 a dead worker's execution is taken over by the next look of any other worker",
   async ({ store }) => {
@@ -410,5 +268,32 @@ behaviour(
     await speedrunWorkflow(run);
     assert.equal(bodies, 1);
     assert.deepEqual((await run.history()).map((one) => one.outcome), ["recovered", "success"]);
+  },
+);
+
+behaviour(
+  "P3 a clock that is set back costs no claim: its heartbeats go on as before",
+  async (world) => {
+    const gate = createGate();
+    const definition = watch(gate, []);
+    const passing = createFakeClock();
+    let wrongMs = 0;
+    // Timers go by the time that passes, and not by what somebody sets the clock to.
+    const clock: Clock = { ...passing, now: () => passing.now() + wrongMs };
+    const store = world.store();
+    const engine = createEngine({ store, clock, workflows: [definition], queue: pollingQueue() });
+    await engine.migrate();
+    const run = await engine.start(definition);
+    const worker = engine.work();
+    await gate.arrived;
+    wrongMs = -3_600_000;
+    for (let beat = 1; beat <= 3; beat++) {
+      await passing.tick("10 seconds");
+      const { leaseUntil } = await store.active(run.id) ?? {};
+      assert.equal((leaseUntil?.getTime() ?? 0) - clock.now(), 30_000, `heartbeat ${beat}`);
+    }
+    gate.open();
+    await worker.idle();
+    await engine.close();
   },
 );
