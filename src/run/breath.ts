@@ -7,6 +7,10 @@
  * then (20,000 steps took 1.3 seconds without a single tick of a timer). So after a slice of time
  * without a turn of the event loop it waits for one.
  *
+ * All slots of a worker wait for the same turn, and go on together: what they write then travels
+ * together. Each with a turn of its own, every step became a commit of its own (4,000 steps per
+ * second on SQLite where there are 40,000).
+ *
  * @module
  */
 
@@ -20,16 +24,22 @@ export type Breath = () => Promise<void> | null;
 
 /** Makes the breath of one worker. */
 export function createBreath(): Breath {
-  let turned = true;
-  let since = 0;
+  let since: number | null = null;
+  let turning: Promise<void> | null = null;
   return () => {
-    if (turned) {
-      turned = false;
-      since = performance.now();
-      setImmediate(() => void (turned = true));
-      return null;
+    if (turning !== null) return turning;
+    const now = performance.now();
+    if (since === null) {
+      since = now;
+      setImmediate(() => void (since = null));
+    } else if (now - since >= SLICE_MS) {
+      turning = new Promise((resolve) =>
+        void setImmediate(() => {
+          turning = null;
+          resolve();
+        })
+      );
     }
-    if (performance.now() - since < SLICE_MS) return null;
-    return new Promise((resolve) => void setImmediate(resolve));
+    return turning;
   };
 }
