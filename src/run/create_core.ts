@@ -42,6 +42,9 @@ export function createCore(options: EngineOptions & { readonly queue: QueueDrive
   const renew: Parameters<typeof createHoldings>[0]["renew"] = (batch) =>
     store.checkpoint(batch, { now: now(), leaseMs: settings.leaseMs });
   const limits = { maxBatch: MAX_BATCH, maxInFlight: 1 };
+  const holdings = createHoldings({ clock, log, renew, ...settings });
+  // A claim that is held has one thing to write at a time.
+  const ofClaims = { ...limits, expected: () => holdings.size };
   const core: Core = {
     store,
     queue,
@@ -57,9 +60,9 @@ export function createCore(options: EngineOptions & { readonly queue: QueueDrive
     log,
     report,
     workerId: `${crypto.randomUUID()}`,
-    holdings: createHoldings({ clock, log, renew, ...settings }),
-    finish: batched((batch) => store.finish(batch, writeOptions(core)), limits),
-    checkpoint: batched(renew, limits),
+    holdings,
+    finish: batched((batch) => store.finish(batch, writeOptions(core)), ofClaims),
+    checkpoint: batched(renew, ofClaims),
     create: batched((batch) => store.create(batch, writeOptions(core)), {
       ...limits,
       mayRepeat: wasNotWritten,

@@ -1,13 +1,20 @@
 /**
  * Group commit: writes that meet in the same moment travel to the store together.
  *
- * There is no timer and no added latency. The first write starts a batch that leaves as soon as the
- * code that is running now has run out of things to do; while that batch is under way, whatever
- * arrives waits and forms the next one. So a batch has one member when the engine is idle and a
- * hundred under load.
+ * There is no timer. The first write starts a batch that leaves as soon as the code that is running
+ * now has run out of things to do; while that batch is under way, whatever arrives waits and forms
+ * the next one. So a batch has one member when the engine is idle and a hundred under load.
+ *
+ * A store that answers at once, such as SQLite, has nothing under way for long enough, and bodies
+ * that wait for others end one by one. So under load, that is when a batch has left just before, the
+ * next one leaves at the end of this turn of the event loop, with all that has ended in it (100
+ * bodies at a time that wait up to 10 ms, on SQLite: 120 µs of one core per step, and 330 without).
+ * Where only a few are left who could join, it does not wait.
  *
  * @module
  */
+
+import { setImmediate } from "node:timers";
 
 /** Sends one item with whatever else is waiting, and resolves to its own result. */
 export type Send<In, Out> = (item: In) => Promise<Out>;
@@ -24,9 +31,14 @@ export interface BatchOptions {
   readonly maxBatch: number;
   /** How many batches are under way at a time. */
   readonly maxInFlight: number;
+  /** How many could come together at the most; default: nobody knows. */
+  expected?(): number;
   /** Whether the members of a batch that failed like this may be sent again, each by itself. */
   mayRepeat?(error: unknown): boolean;
 }
+
+/** For so few who could still join, a batch does not wait. */
+const FEW = 4;
 
 /** Makes a sender over a batched operation that answers each member at its own index. */
 export function batched<In, Out>(
@@ -34,11 +46,13 @@ export function batched<In, Out>(
   options: BatchOptions,
 ): Send<In, Out> {
   let waiting: Waiting<In, Out>[] = [];
+  const pace = createPace();
   let inFlight = 0;
   let gathering = false;
 
   async function send(batch: readonly Waiting<In, Out>[]): Promise<void> {
     inFlight++;
+    pace.left();
     try {
       const results = await flush(batch.map((one) => one.item));
       batch.forEach((one, at) => one.resolve(results[at] as Out));
@@ -60,16 +74,22 @@ export function batched<In, Out>(
     }
   }
 
+  function depart(): void {
+    gathering = false;
+    while (waiting.length > 0 && inFlight < options.maxInFlight) {
+      const batch = waiting.slice(0, options.maxBatch);
+      waiting = waiting.slice(batch.length);
+      void send(batch);
+    }
+  }
+
   function pump(): void {
     if (gathering || waiting.length === 0 || inFlight >= options.maxInFlight) return;
     gathering = true;
     afterThisMoment(() => {
-      gathering = false;
-      while (waiting.length > 0 && inFlight < options.maxInFlight) {
-        const batch = waiting.slice(0, options.maxBatch);
-        waiting = waiting.slice(batch.length);
-        void send(batch);
-      }
+      const missing = (options.expected?.() ?? Infinity) - waiting.length;
+      if (missing <= FEW || !pace.isQuick) depart();
+      else setImmediate(depart);
     });
   }
 
@@ -88,4 +108,28 @@ export function batched<In, Out>(
 function afterThisMoment(fn: () => void, hops: number = 12): void {
   if (hops === 0) fn();
   else queueMicrotask(() => afterThisMoment(fn, hops - 1));
+}
+
+/** How quickly batches follow each other. */
+interface Pace {
+  /** Whether one has left in this turn of the event loop, or in the one before. */
+  readonly isQuick: boolean;
+  /** Takes note of one that leaves. */
+  left(): void;
+}
+
+function createPace(): Pace {
+  let turns = 0;
+  function turn(): void {
+    if (--turns > 0) setImmediate(turn);
+  }
+  return {
+    get isQuick() {
+      return turns > 0;
+    },
+    left() {
+      if (turns === 0) setImmediate(turn);
+      turns = 2;
+    },
+  };
 }

@@ -94,13 +94,20 @@ export function createFakeClock(options: FakeClockOptions = {}): FakeClock {
 /** How long, in real time, work may do nothing that can be seen before it counts as at rest. */
 const PATIENCE_MS = 25;
 
+/** An engine lets the event loop turn now and then, so that others have their turn. */
+const MIN_TURNS = 3;
+
 /** Waits until nothing runs, or until what runs seems to wait for the clock itself. */
 async function rest({ idle, busy }: FakeClockOptions): Promise<void> {
   let atRest = idle === undefined;
   void idle?.().then(() => void (atRest = true));
   let quietSince = performance.now();
-  do {
+  for (
+    let turns = 0;
+    turns < MIN_TURNS || (!atRest && performance.now() - quietSince < PATIENCE_MS);
+    turns++
+  ) {
     await new Promise<void>((resolve) => void setImmediate(resolve));
     if (busy?.()) quietSince = performance.now();
-  } while (!atRest && performance.now() - quietSince < PATIENCE_MS);
+  }
 }

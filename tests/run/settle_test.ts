@@ -3,6 +3,7 @@
  */
 
 import assert from "node:assert/strict";
+import { setImmediate } from "node:timers";
 import fc from "fast-check";
 import { createEngine, hero, workflow } from "../../mod.ts";
 import { batched } from "../../src/run/settle.ts";
@@ -46,6 +47,43 @@ Deno.test("SCH-06 what arrives while a batch is under way forms the next one", a
   gates[1]?.resolve();
   assert.deepEqual(await Promise.all(others), [2, 3, 4]);
 });
+
+/** Sends the numbers one by one, each from a callback of its own, as when timers or sockets call. */
+async function sendEach(send: (item: number) => Promise<number>, count: number): Promise<void> {
+  const sent: Promise<number>[] = [];
+  await new Promise<void>((resolve) => {
+    for (let item = 0; item < count; item++) {
+      setImmediate(() => {
+        sent.push(send(item));
+        if (sent.length === count) resolve();
+      });
+    }
+  });
+  await Promise.all(sent);
+}
+
+for (
+  const { expected, batches } of [
+    { expected: 100, batches: [[0], [1, 2, 3, 4, 5, 6, 7]] },
+    { expected: undefined, batches: [[0], [1, 2, 3, 4, 5, 6, 7]] },
+    { expected: 2, batches: [[0], [1], [2], [3], [4], [5], [6], [7]] },
+  ]
+) {
+  const many = expected ?? "who knows how many";
+  Deno.test(`SCH-06 of ${many} that could come, those of one turn of the event loop go together behind a first`, async () => {
+    const seen: number[][] = [];
+    const send = batched((items: readonly number[]) => {
+      seen.push([...items]);
+      return Promise.resolve(items);
+    }, { ...ONE_AT_A_TIME, ...(expected === undefined ? {} : { expected: () => expected }) });
+    await sendEach(send, 8);
+    assert.deepEqual(seen, batches);
+    // After two quiet turns nobody is waited for any more.
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => void setImmediate(resolve));
+    await sendEach(send, 2);
+    assert.deepEqual(seen.slice(batches.length), [[0], [1]]);
+  });
+}
 
 Deno.test("SCH-06 one member that fails does not fail the others", async () => {
   const batches: number[][] = [];
