@@ -99,7 +99,8 @@ function setWriter(
   const bound = columns.map((_, at) => at);
   if (guard !== null) bound.push(idAt + 1);
   const set = columns.map((column) => `${column.name} = ?`).join(", ");
-  const guarded = guard === null ? "" : `${guard.name} = ? AND `;
+  // With the plus no index of the guard's column is taken: the rows are found by their keys.
+  const guarded = guard === null ? "" : `+${guard.name} = ? AND `;
   const head = `UPDATE ${table} SET ${set} WHERE ${guarded}`;
   const texts = new Map<string, string>();
   const textOf = (listed: string): string => {

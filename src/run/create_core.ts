@@ -59,7 +59,7 @@ export function createCore(options: EngineOptions & { readonly queue: QueueDrive
     tracing: createTracing(options.tracer),
     log,
     report,
-    workerId: `${crypto.randomUUID()}`,
+    workerId: uniqueWord(),
     holdings,
     finish: batched((batch) => store.finish(batch, writeOptions(core)), ofClaims),
     checkpoint: batched(renew, ofClaims),
@@ -69,11 +69,22 @@ export function createCore(options: EngineOptions & { readonly queue: QueueDrive
     }),
     pollers: new Set(),
     now,
-    token: () => crypto.randomUUID(),
-    heldToken: crypto.randomUUID(),
+    token: uniqueWord,
+    heldToken: uniqueWord(),
     chance: () => Math.random(),
   };
   return core;
+}
+
+const LETTERS = "0123456789abcdefghjkmnpqrstvwxyz";
+
+/**
+ * A word that nobody else says: 80 random bits. Each live row holds two of them, and a UUID of 128
+ * bits takes 36 characters to these 16: a fifth of all that a step writes.
+ */
+function uniqueWord(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => LETTERS[byte & 31]).join("");
 }
 
 /** A start that may have been committed is not sent again: it would start a second workflow. */

@@ -131,49 +131,76 @@ export function stepContext(facts: Facts, flow: Flow): StepContext {
   const { scope, hero, input, previousError } = facts;
   const { log, execution: { attempt } } = scope;
   const context = {
-    ...{ cancel, pause, skip, finish, reattempt, suspend },
-    ...{ hero, input, attempt, previousError, log },
+    cancel,
+    pause,
+    skip,
+    finish,
+    reattempt,
+    suspend,
+    hero,
+    input,
+    attempt,
+    previousError,
+    log,
   };
   return withLazyParts(context, scope);
 }
 
-/** Where a context keeps what its parts are made from; nobody sees it who prints one. */
-const SCOPE = Symbol("scope");
+/** Hands back what it is given, so that the class below adds its field to that. */
+class Given {
+  constructor(context: object) {
+    return context;
+  }
+}
 
-interface Lazy {
-  readonly [SCOPE]: StepScope;
+/**
+ * What the lazy parts of a context are made from, in a private field of it: nobody sees it who
+ * prints or copies a context. A hidden symbol takes twice as long, a WeakMap four times.
+ */
+class Scoped extends Given {
+  readonly #scope: StepScope;
+
+  constructor(context: object, scope: StepScope) {
+    super(context);
+    this.#scope = scope;
+  }
+
+  static scopeOf(context: object): StepScope {
+    return (context as Scoped).#scope;
+  }
 }
 
 /**
  * Parts that most bodies never look at, made for whoever does. The functions are the same for all
- * contexts: with a function of its own in each, a context takes three times the memory.
+ * contexts: with a function of its own in each, a context takes three times the memory. Defined one
+ * by one they take 0.4 µs, and 2 with `defineProperties`.
  */
-const LAZY_PARTS: PropertyDescriptorMap = {
-  workflow: {
-    enumerable: true,
-    get(this: Lazy): WorkflowRecord {
-      const scope = this[SCOPE];
-      return scope.workflowRecord ??= workflowRecord(scope.workflow, scope.core.codec);
-    },
+const WORKFLOW: PropertyDescriptor = {
+  enumerable: true,
+  get(): WorkflowRecord {
+    const scope = Scoped.scopeOf(this);
+    return scope.workflowRecord ??= workflowRecord(scope.workflow, scope.core.codec);
   },
-  execution: {
-    enumerable: true,
-    get(this: Lazy): ExecutionRecord {
-      const scope = this[SCOPE];
-      return scope.executionRecord ??= executionRecord(scope.execution, scope.core.codec);
-    },
+};
+const EXECUTION: PropertyDescriptor = {
+  enumerable: true,
+  get(): ExecutionRecord {
+    const scope = Scoped.scopeOf(this);
+    return scope.executionRecord ??= executionRecord(scope.execution, scope.core.codec);
   },
-  signal: {
-    enumerable: true,
-    get(this: Lazy): AbortSignal {
-      return this[SCOPE].held.signal;
-    },
+};
+const SIGNAL: PropertyDescriptor = {
+  enumerable: true,
+  get(): AbortSignal {
+    return Scoped.scopeOf(this).held.signal;
   },
 };
 
 function withLazyParts<Context>(context: object, scope: StepScope): Context {
-  Object.defineProperty(context, SCOPE, { value: scope });
-  return Object.defineProperties(context, LAZY_PARTS) as Context;
+  new Scoped(context, scope);
+  Object.defineProperty(context, "workflow", WORKFLOW);
+  Object.defineProperty(context, "execution", EXECUTION);
+  return Object.defineProperty(context, "signal", SIGNAL) as Context;
 }
 
 /** The event in an execution's metadata, or null. */

@@ -118,12 +118,27 @@ for (const keyType of ["bigint", "uuid"] as const) {
             ),
             { now: NOW },
           );
+          const held = await store.claimDue({ ...CLAIM, limit: 50 });
+          const hold = { token: CLAIM.token, leaseMs: 1_000, worker: "w" };
+          await store.finish(
+            held.map((one) => ({
+              ...finished(one, { nextStepName: "thank" }),
+              next: newExecution({ stepName: "thank", hold }),
+              seen: { workflow: one.workflow, execution: one.execution },
+            })),
+            { now: NOW },
+          );
           const id = claimed[0]?.workflow.id as string;
           await store.signal(id, SIGNAL, { now: NOW });
           await store.command(id, { kind: "cancel" }, { now: NOW });
           await store.noteJobIds(ids.map((executionId) => ({ executionId, jobId: "j" })));
         });
         assert.deepEqual(scans(plans), []);
+        const updates = [...plans].filter(([text]) => /^UPDATE pawl_(work|step)/.test(text));
+        assert.ok(updates.some(([text]) => text.includes("+state = ?")), "the rows that were seen");
+        for (const [text, [line = ""]] of updates) {
+          assert.match(line, /PRIMARY KEY \(rowid=\?\)|sqlite_autoindex_\w+_1 \(id=\?\)/, text);
+        }
       });
 
       await t.step("reads and purges go by indexes", async () => {
