@@ -156,7 +156,7 @@ export type {
   WorkerActivity,
 } from "./src/state/activity.ts";
 export type { Checkpoint, CheckpointAnswer } from "./src/state/checkpoint.ts";
-export type { Claim, Claimed, Holder } from "./src/state/claim.ts";
+export type { Claim, Claimed, ClaimHolder } from "./src/state/claim.ts";
 export type { Codec } from "./src/state/codec.ts";
 export type { Command, CommandResult } from "./src/state/command.ts";
 export type { EncryptedCodecOptions } from "./src/state/encrypted_codec.ts";

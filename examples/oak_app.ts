@@ -5,7 +5,8 @@
  * `deno run -A examples/oak_app.ts` makes some requests, lets days pass, and prints the answers.
  *
  * The import is Oak's package on npm. On JSR it is called `@oak/oak`, and newer; what is used of it
- * here is the same in both.
+ * here is the same in both. The one on npm says when it is imported that its `send()` does not work
+ * under Node.js, in Deno too; nothing here uses it.
  *
  * @module
  */

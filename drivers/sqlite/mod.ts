@@ -105,6 +105,12 @@ export function sqliteStore(
 }
 
 function databaseOf(source: unknown): string | DatabaseSync {
+  // SQLite would make a nameless file that is gone when it is closed.
+  if (typeof source === "string" && source.trim() === "") {
+    throw new InvalidInputError(
+      'Cannot open a database without a name: pass a path such as "app.db", or ":memory:"',
+    );
+  }
   // A drive of Windows is one letter; a file called "sqlite:app.db" is nobody's wish.
   const scheme = typeof source === "string"
     ? /^([a-z][a-z0-9+.-]+):/i.exec(source)?.[1]

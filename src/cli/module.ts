@@ -35,8 +35,7 @@ export async function definitionsIn(
     exports = await load();
   } catch (thrown) {
     throw new InvalidInputError(
-      `Cannot load the module ${specifier}: ${toError(thrown).message}; ` +
-        `name a file that exports workflows`,
+      `Cannot load the module ${specifier}: ${toError(thrown).message}; ${adviceFor(thrown)}`,
       { cause: thrown },
     );
   }
@@ -49,4 +48,16 @@ export async function definitionsIn(
     `Cannot use the module ${specifier}: none of its exports is a workflow; ` +
       `export what workflow({...}) returned, or an array of these`,
   );
+}
+
+/** What to do about a module that does not load; Node's words name the symptom. */
+function adviceFor(thrown: unknown): string {
+  const error = toError(thrown);
+  if (/outside a module|Unexpected token 'export'/.test(error.message)) {
+    return 'put "type": "module" into package.json';
+  }
+  if ((error as { readonly code?: unknown }).code === "ERR_UNKNOWN_FILE_EXTENSION") {
+    return "use Node 22.18 or newer, which reads TypeScript, or name a file of JavaScript";
+  }
+  return "name a file that exports workflows";
 }

@@ -138,7 +138,7 @@ export type IterationResult = any;
 export type CursorValue = unknown;
 
 /** A position of a key-set: one value, or one per column. */
-export type Key = unknown;
+export type RecordKey = unknown;
 
 /** Records that are fetched page by page, each strictly after a key. */
 export interface RecordSource<Item> {
@@ -148,7 +148,7 @@ export interface RecordSource<Item> {
     page: { readonly after: any; readonly limit: number },
   ): Promise<readonly Item[]> | readonly Item[];
   /** The key of a record: its place in that order, one value or an array of them. */
-  cursor(item: Item): Key;
+  cursor(item: Item): RecordKey;
   /** How many to fetch at once; default 1000. */
   readonly pageSize?: number;
 }
@@ -169,12 +169,12 @@ export interface TableSource {
   readonly dialect: "sqlite" | "postgres" | "mysql";
   /** Runs a query on the application's own connection and resolves to the rows. */
   // deno-lint-ignore no-explicit-any -- each client has a type of its own for what it binds
-  query(sql: string, params: any[]): Promise<readonly Row[]> | readonly Row[];
+  query(sql: string, params: any[]): Promise<readonly TableRow[]> | readonly TableRow[];
 }
 
 /** A row of a table source. */
 // deno-lint-ignore no-explicit-any -- the application knows its columns
-export type Row = Record<string, any>;
+export type TableRow = Record<string, any>;
 
 /** Something to iterate over that can be made again: from a cursor, with pairs of item and cursor. */
 export type PairSource<Item> =
@@ -271,7 +271,7 @@ export interface Iter {
   /** Iterates over rows of a table of the application. */
   overRecords(
     source: TableSource,
-    fn: (row: Row) => IterationResult,
+    fn: (row: TableRow) => IterationResult,
     options?: IterationOptions,
   ): Promise<void>;
   /** Iterates over batches of records; the cursor is taken before the callback. */
@@ -284,7 +284,7 @@ export interface Iter {
   overBatches(
     source: TableSource,
     options: BatchOptions,
-    fn: (batch: readonly Row[]) => IterationResult,
+    fn: (batch: readonly TableRow[]) => IterationResult,
   ): Promise<void>;
   /** Iterates over pairs of an item and the cursor to store once the item is done. */
   overPairs<Item>(

@@ -8,12 +8,12 @@
  * @module
  */
 
-import type { Key } from "../define/context.ts";
+import type { RecordKey } from "../define/context.ts";
 import { CursorError } from "../errors.ts";
 import { temporalType } from "../state/temporal.ts";
 
 /** Checks that a key can be a position and comes after others (null: there is none), and gives it back. */
-export function checkedKey(key: Key, ...others: readonly (Key | null)[]): Key {
+export function checkedKey(key: RecordKey, ...others: readonly (RecordKey | null)[]): RecordKey {
   const parts = partsOf(key);
   if (parts.length === 0) throw new CursorError("Cannot iterate: the key of a record is empty");
   parts.forEach((part, column) => checkPart(part, Array.isArray(key) ? column : null));
@@ -22,7 +22,7 @@ export function checkedKey(key: Key, ...others: readonly (Key | null)[]): Key {
 }
 
 /** The columns of a key: one value stands for one column. */
-export function partsOf(key: Key): readonly unknown[] {
+export function partsOf(key: RecordKey): readonly unknown[] {
   return Array.isArray(key) ? key : [key];
 }
 

@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { Key, RecordSource, Row, TableSource } from "../define/context.ts";
+import type { RecordKey, RecordSource, TableRow, TableSource } from "../define/context.ts";
 import { InvalidInputError } from "../errors.ts";
 import { kindOf } from "./array.ts";
 import type { Pair, Pairs } from "./drive.ts";
@@ -47,7 +47,9 @@ export function recordsOf<Item>(source: RecordSource<Item> | TableSource): Recor
     );
   }
   // A table's rows are what its overload promises.
-  if ("table" in source) return tableRecords(source) as RecordSource<Row> as RecordSource<Item>;
+  if ("table" in source) {
+    return tableRecords(source) as RecordSource<TableRow> as RecordSource<Item>;
+  }
   callable(source.fetch, "fetch");
   callable(source.cursor, "cursor");
   return source;
@@ -59,7 +61,7 @@ function keySet<Item>(
   cursor: unknown,
   limit: number,
 ): () => Promise<readonly Pair<Item>[] | null> {
-  let after: Key | null = cursor ?? null;
+  let after: RecordKey | null = cursor ?? null;
   return async () => {
     const fetched: unknown = await source.fetch({ after, limit });
     if (!Array.isArray(fetched)) {

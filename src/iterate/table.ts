@@ -12,7 +12,7 @@
  * @module
  */
 
-import type { Key, RecordSource, Row, TableSource } from "../define/context.ts";
+import type { RecordKey, RecordSource, TableRow, TableSource } from "../define/context.ts";
 import { CursorError, InvalidInputError } from "../errors.ts";
 import { partsOf } from "./keys.ts";
 import { callable } from "./options.ts";
@@ -27,15 +27,15 @@ export interface Statement {
 }
 
 /** Makes a record source of a table. */
-export function tableRecords(source: TableSource): RecordSource<Row> {
+export function tableRecords(source: TableSource): RecordSource<TableRow> {
   callable(source.query, "query");
   const table = describeTable(source);
-  const keys = new WeakMap<Row, Key>();
+  const keys = new WeakMap<TableRow, RecordKey>();
   // Here nulls come last and compare as unknown: past the first page they would just be left out.
   let nullsArePossible = source.dialect === "postgres";
   return {
     ...(source.pageSize !== undefined && { pageSize: source.pageSize }),
-    async fetch({ after, limit }): Promise<readonly Row[]> {
+    async fetch({ after, limit }): Promise<readonly TableRow[]> {
       if (after === null && nullsArePossible) {
         const { sql, params } = nullProbe(table);
         if ((await source.query(sql, [...params])).length > 0) throw nullKeys(table);
@@ -90,7 +90,7 @@ export function describeTable(source: TableSource): Table {
 /** The statement for the first page, or for the row with a key and the page after it. */
 export function pageStatement(
   table: Table,
-  page: { readonly after: Key | null; readonly limit: number },
+  page: { readonly after: RecordKey | null; readonly limit: number },
 ): Statement {
   const { where, quotedKeys } = table;
   const order = `ORDER BY ${quotedKeys.join(", ")}`;
@@ -134,7 +134,7 @@ function binding(
 /** The column in which the database says whether a row's key is the one that was asked for. */
 const SAME = "pawl_same";
 
-function keyFor({ name, quotedKeys }: Table, after: Key): readonly unknown[] {
+function keyFor({ name, quotedKeys }: Table, after: RecordKey): readonly unknown[] {
   const key = partsOf(after);
   if (key.length === quotedKeys.length) return key;
   throw new InvalidInputError(
@@ -162,8 +162,8 @@ function expanded(columns: readonly string[], at: number, bind: Bind): string {
 }
 
 /** The rows after the one with the cursor's key, which is there no more if it was deleted. */
-function withoutCursorRow(table: Table, rows: readonly Row[]): readonly Row[] {
-  const isSame = (row: Row): boolean => [true, 1, 1n, "1", "t"].includes(row[SAME]);
+function withoutCursorRow(table: Table, rows: readonly TableRow[]): readonly TableRow[] {
+  const isSame = (row: TableRow): boolean => [true, 1, 1n, "1", "t"].includes(row[SAME]);
   const others = rows.filter((row) => !isSame(row));
   if (rows.length - others.length > 1) {
     throw new CursorError(
@@ -192,7 +192,7 @@ function nullKeys(table: Table): InvalidInputError {
 }
 
 /** Reads the key of a row and removes what was selected only for it. */
-function takeKey(table: Table, row: Row): Key {
+function takeKey(table: Table, row: TableRow): RecordKey {
   const key = table.keys.map((column, index) => {
     const text: unknown = row[`pawl_key_${index}`];
     delete row[`pawl_key_${index}`];

@@ -13,7 +13,7 @@ import type { Logger } from "../define/context.ts";
 import { bareStep, stepNamed } from "../define/definition.ts";
 import { RecoveryLimitError, StepNotDefinedError } from "../errors.ts";
 import { markFailed, type Tracing } from "../observe/tracing.ts";
-import type { Claimed, Holder } from "../state/claim.ts";
+import type { Claimed, ClaimHolder } from "../state/claim.ts";
 import { toError } from "../state/stored_error.ts";
 import {
   afterwards,
@@ -172,7 +172,7 @@ function orAbandoned<Result>(
 /** Takes care of an execution whose job was lost, or whose worker gave no sign of life. */
 async function recover(
   scope: StepScope,
-  from: "job" | Holder | undefined,
+  from: "job" | ClaimHolder | undefined,
   options: PerformOptions,
 ): Promise<Performed> {
   const { core, definition } = scope;

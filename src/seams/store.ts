@@ -112,7 +112,7 @@ export interface WorkflowFilter {
 }
 
 /** One page of a list, newest first. */
-export interface Page {
+export interface PageOptions {
   /** How many at the most. */
   readonly limit: number;
   /** The id of the last row of the page before. */
@@ -278,7 +278,7 @@ export interface StoreDriver<Tx = unknown> {
   active(workflowId: string): Promise<ExecutionRow | null>;
 
   /** A page of workflows, newest first. */
-  list(filter: WorkflowFilter, page: Page): Promise<WorkflowRow[]>;
+  list(filter: WorkflowFilter, page: PageOptions): Promise<WorkflowRow[]>;
 
   /** The executions of a workflow in the order of `seq`, from `afterSeq` on. */
   history(
@@ -307,7 +307,7 @@ export interface StoreDriver<Tx = unknown> {
    */
   failures(
     filter: { readonly names?: readonly string[] | undefined },
-    page: Page,
+    page: PageOptions,
   ): Promise<Failure[]>;
 
   /**

@@ -22,11 +22,11 @@ export interface Claimed {
   /** `in_progress`: the lease of an earlier claim had ended, and this one took over. */
   readonly from: "scheduled" | "in_progress";
   /** Who had it before, when it was taken over: dead, frozen, or unable to yield. */
-  readonly previous?: Holder | undefined;
+  readonly previous?: ClaimHolder | undefined;
 }
 
 /** Who has a claim, and until when. */
-export interface Holder {
+export interface ClaimHolder {
   /** The worker. */
   readonly worker: string | null;
   /** The end of its lease. */

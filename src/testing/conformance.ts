@@ -24,7 +24,7 @@
  */
 
 import type { StoreDriver } from "../seams/store.ts";
-import { type QueueBench, type QueueCase, queueCases } from "./queue_cases.ts";
+import { type CaseQueue, type QueueCase, queueCases } from "./queue_cases.ts";
 import type { StoreCase, StoreCaseContext } from "./store_cases/_case.ts";
 import { activityCases } from "./store_cases/activity.ts";
 import { checkpointCases } from "./store_cases/checkpoint.ts";
@@ -54,7 +54,7 @@ import { troubleCases } from "./store_cases/troubles.ts";
 import { valueCases } from "./store_cases/values.ts";
 
 export {
-  type QueueBench,
+  type CaseQueue,
   type QueueCase,
   type QueueCaseContext,
   queueCases,
@@ -92,7 +92,7 @@ export const storeCases: readonly StoreCase[] = [
 ];
 
 /** A case that a driver does not run, and why. */
-export interface Skip {
+export interface SkippedCase {
   /** The case's name, in full. */
   readonly name: string;
   /** Why this driver need not or cannot pass it. */
@@ -120,7 +120,7 @@ export interface StoreUnderTest {
   /** Makes an empty database for one case; it need not be migrated. */
   database(): CaseDatabase | Promise<CaseDatabase>;
   /** The cases to leave out. */
-  readonly skip?: readonly Skip[];
+  readonly skip?: readonly SkippedCase[];
 }
 
 /** Hands every case of a store to a test runner, named `<prefix>: <case>`. */
@@ -157,9 +157,9 @@ export async function runStoreCase(one: StoreCase, database: CaseDatabase): Prom
 /** The queue that is to be tested. */
 export interface QueueUnderTest {
   /** Opens an empty queue for one case, with the clock that drives it. */
-  open(): QueueBench | Promise<QueueBench>;
+  open(): CaseQueue | Promise<CaseQueue>;
   /** The cases to leave out. */
-  readonly skip?: readonly Skip[];
+  readonly skip?: readonly SkippedCase[];
 }
 
 /** Hands every case of a queue to a test runner, named `<prefix>: <case>`. */
@@ -176,7 +176,7 @@ export function registerQueueCases(
 function registerAll<Case extends { readonly name: string }>(
   prefix: string,
   cases: readonly Case[],
-  skips: readonly Skip[],
+  skips: readonly SkippedCase[],
   register: Register,
   run: (one: Case) => Promise<void>,
 ): void {

@@ -9,7 +9,7 @@ import { wait } from "../seams/clock.ts";
 import type { Job } from "../state/records.ts";
 import { POLL_MS, type QueueCase, queueCase, STEP_MS } from "./queue_trial.ts";
 
-export type { QueueBench, QueueCase, QueueCaseContext } from "./queue_trial.ts";
+export type { CaseQueue, QueueCase, QueueCaseContext } from "./queue_trial.ts";
 
 /** What a real timer and a real clock may differ by. */
 const EARLY_MS = 5;

@@ -14,7 +14,7 @@ import type { QueueDriver } from "../seams/queue.ts";
 import type { Job } from "../state/records.ts";
 
 /** A queue with the clock that it is driven by. */
-export interface QueueBench {
+export interface CaseQueue {
   /** The queue, empty. */
   readonly queue: QueueDriver;
   /** The clock that its listeners are given. */
@@ -28,7 +28,7 @@ export interface QueueBench {
 /** What a case of a queue works with. */
 export interface QueueCaseContext {
   /** Opens an empty queue. */
-  open(): Promise<QueueBench>;
+  open(): Promise<CaseQueue>;
 }
 
 /** One statement about queues, and how it is proved. */
@@ -116,7 +116,7 @@ export function queueCase(name: string, prove: (trial: Trial) => Promise<void>):
   };
 }
 
-function trialOn(bench: QueueBench, listeners: Set<Listener>): Trial {
+function trialOn(bench: CaseQueue, listeners: Set<Listener>): Trial {
   const { queue, clock, advance } = bench;
   const deliveries: Delivery[] = [];
   const table = new Map<string, Job>();

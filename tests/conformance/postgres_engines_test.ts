@@ -4,7 +4,7 @@ import { graphileWorkerQueue } from "../../drivers/queues/graphile_worker.ts";
 import { pgBossQueue } from "../../drivers/queues/pg_boss.ts";
 import { type QueueDriver, systemClock } from "../../mod.ts";
 import { wait } from "../../src/seams/clock.ts";
-import { type QueueBench, registerQueueCases } from "../../src/testing/conformance.ts";
+import { type CaseQueue, registerQueueCases } from "../../src/testing/conformance.ts";
 import { type FreshDatabase, freshPostgres } from "../_servers.ts";
 import { HAS_POSTGRES, queryOn } from "../drivers/_postgres.ts";
 
@@ -25,7 +25,7 @@ let shared: Promise<FreshDatabase> | null = null;
 Deno.test.afterAll(async () => await (await shared)?.drop());
 
 for (const [name, { open, empty }] of Object.entries(ENGINES)) {
-  const bench = async (): Promise<QueueBench> => {
+  const bench = async (): Promise<CaseQueue> => {
     const { url } = await (shared ??= freshPostgres());
     return {
       queue: open(url),

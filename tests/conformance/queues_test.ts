@@ -10,21 +10,21 @@ import { systemClock } from "../../src/seams/clock.ts";
 import type { QueueDriver } from "../../src/seams/queue.ts";
 import type { Job } from "../../src/state/records.ts";
 import {
-  type QueueBench,
+  type CaseQueue,
   queueCases,
   type QueueUnderTest,
   registerQueueCases,
-  type Skip,
+  type SkippedCase,
 } from "../../src/testing/conformance.ts";
 import { createFakeClock } from "../../src/testing/fake_clock.ts";
 import { HAS_POSTGRES, queueBench } from "../drivers/_postgres.ts";
 
-function onFakeTime(queue: QueueDriver): QueueBench {
+function onFakeTime(queue: QueueDriver): CaseQueue {
   const clock = createFakeClock();
   return { queue, clock, advance: (ms) => clock.tick(ms) };
 }
 
-const ONE_LISTENER: readonly Skip[] = [{
+const ONE_LISTENER: readonly SkippedCase[] = [{
   name: "a job reaches a listener that serves its queue",
   reason: "Its one listener is the engine of its own process, which serves every queue",
 }];

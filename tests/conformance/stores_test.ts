@@ -9,7 +9,7 @@ import { sqliteStore } from "../../drivers/sqlite/mod.ts";
 import {
   type CaseDatabase,
   registerStoreCases,
-  type Skip,
+  type SkippedCase,
   storeCases,
   type StoreUnderTest,
 } from "../../src/testing/conformance.ts";
@@ -17,7 +17,7 @@ import { caseDatabase as mysqlCaseDatabase, HAS_MYSQL } from "../drivers/_mysql.
 import { caseDatabase as postgresCaseDatabase, HAS_POSTGRES } from "../drivers/_postgres.ts";
 
 /** What nobody can promise of a database that has only one connection. */
-const ONE_CONNECTION: readonly Skip[] = [
+const ONE_CONNECTION: readonly SkippedCase[] = [
   "BLK-01 BLK-03 nobody else sees what is not committed",
   "nobody else sees a write whose beforeCommit still runs",
 ].map((name) => ({
@@ -110,7 +110,7 @@ Deno.test("the names of the store cases are all different", () => {
 
 Deno.test("registerStoreCases() hands on the reason of a skip, and refuses one of no case", () => {
   const [first, second] = storeCases.map((one) => one.name) as [string, string];
-  const skipped = (skip: readonly Skip[]): (string | null)[] => {
+  const skipped = (skip: readonly SkippedCase[]): (string | null)[] => {
     const reasons: (string | null)[] = [];
     const database = STORES.memory?.database as StoreUnderTest["database"];
     registerStoreCases("x", { database, skip }, (_, __, reason) => void reasons.push(reason));

@@ -4,7 +4,7 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { natsQueue, type NatsQueueOptions } from "../../drivers/queues/nats.ts";
 import { systemClock, wait } from "../../src/seams/clock.ts";
-import type { QueueBench } from "../../src/testing/conformance.ts";
+import type { CaseQueue } from "../../src/testing/conformance.ts";
 import { type OwnServer, ownServer } from "../_own_server.ts";
 import { natsHello, natsServer, recordDatabase } from "../_servers.ts";
 import { findPrograms } from "../_start_servers.ts";
@@ -76,7 +76,7 @@ export async function onNats<T>(
 }
 
 /** An empty queue, on real time: the delays are those of JetStream. */
-export async function natsBench(options: NatsQueueOptions = {}): Promise<QueueBench> {
+export async function natsBench(options: NatsQueueOptions = {}): Promise<CaseQueue> {
   const { url, stream, drop } = await freshNats();
   return {
     queue: natsQueue(url, { stream, ...options }),

@@ -8,7 +8,7 @@ import { postgresStore, type PostgresStoreOptions } from "../../drivers/postgres
 import { postgresQueue } from "../../drivers/queues/postgres.ts";
 import { type QueueDriver, type StoreDriver, systemClock } from "../../mod.ts";
 import { wait } from "../../src/seams/clock.ts";
-import type { CaseDatabase, QueueBench } from "../../src/testing/conformance.ts";
+import type { CaseDatabase, CaseQueue } from "../../src/testing/conformance.ts";
 import { type FreshDatabase, freshPostgres, postgresServer } from "../_servers.ts";
 
 /** Whether there is a server to test on; without one the tests are left out, and in CI they fail. */
@@ -119,7 +119,7 @@ async function caseUrl(kind: string): Promise<URL> {
 }
 
 /** An empty queue for one case, on real time. */
-export async function queueBench(): Promise<QueueBench> {
+export async function queueBench(): Promise<CaseQueue> {
   const own = await caseUrl("queue");
   await using store = disposable(postgresStore(own, { maxConnections: 1 }));
   await store.migrate();

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { Redis } from "ioredis";
 import { bullmqQueue, type BullmqQueueOptions } from "../../drivers/queues/bullmq.ts";
 import { systemClock, wait } from "../../src/seams/clock.ts";
-import type { QueueBench } from "../../src/testing/conformance.ts";
+import type { CaseQueue } from "../../src/testing/conformance.ts";
 import { type OwnServer, ownServer } from "../_own_server.ts";
 import { recordDatabase, redisServer } from "../_servers.ts";
 import { findPrograms } from "../_start_servers.ts";
@@ -75,7 +75,7 @@ export async function onRedis<T>(url: string, work: (redis: Redis) => Promise<T>
 }
 
 /** An empty queue, on real time: the delays are those of BullMQ. */
-export async function bullmqBench(options: BullmqQueueOptions = {}): Promise<QueueBench> {
+export async function bullmqBench(options: BullmqQueueOptions = {}): Promise<CaseQueue> {
   const { url, prefix, drop } = await freshRedis();
   return {
     queue: bullmqQueue(url, { prefix, ...options }),

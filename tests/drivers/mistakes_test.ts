@@ -40,6 +40,15 @@ Deno.test("sqliteStore() refuses the address of another database, or a scheme th
   }
 });
 
+Deno.test("sqliteStore() refuses an empty path, whose rows would be gone at the end", () => {
+  for (const path of ["", " "]) {
+    assert.throws(() => sqliteStore(path), {
+      name: "InvalidInputError",
+      message: 'Cannot open a database without a name: pass a path such as "app.db", or ":memory:"',
+    });
+  }
+});
+
 Deno.test("postgresStore() says which permissions Deno needs", async () => {
   const entry = new URL("../../drivers/postgres/mod.ts", import.meta.url);
   const script = `import { postgresStore } from ${JSON.stringify(entry.href)};

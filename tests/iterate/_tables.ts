@@ -12,8 +12,8 @@ import {
   CursorError,
   InvalidInputError,
   type Iter,
-  type Row,
   type Run,
+  type TableRow,
   type TableSource,
 } from "../../mod.ts";
 import { interruptEvery, performNextStep, testEngine } from "../../src/testing/mod.ts";
@@ -41,7 +41,7 @@ export interface Tables {
 }
 
 type Client = Pick<Tables, "dialect"> & {
-  query(sql: string, params: readonly unknown[]): Promise<readonly Row[]>;
+  query(sql: string, params: readonly unknown[]): Promise<readonly TableRow[]>;
   close(): Promise<void>;
 };
 
@@ -98,7 +98,7 @@ async function openSqlite(): Promise<Client> {
   };
 }
 
-function mapped(row: Record<string, unknown>): Row {
+function mapped(row: Record<string, unknown>): TableRow {
   const safe = (value: unknown): unknown =>
     typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, safe(value)]));
@@ -129,7 +129,7 @@ async function openMysql(): Promise<Client> {
     dialect: "mysql",
     async query(sql, params) {
       const [rows] = await client.execute(sql, params as string[]);
-      return Array.isArray(rows) ? rows as Row[] : [];
+      return Array.isArray(rows) ? rows as TableRow[] : [];
     },
     async close() {
       await client.end();
@@ -151,8 +151,8 @@ export async function walking(
 }
 
 /** Walks over a table, interrupted after every so many rows, and gives what it saw. */
-export async function walked(source: TableSource, every: number = 1): Promise<Row[]> {
-  const seen: Row[] = [];
+export async function walked(source: TableSource, every: number = 1): Promise<TableRow[]> {
+  const seen: TableRow[] = [];
   await walking(
     (iter) => iter.overRecords(source, (row) => void seen.push(row)),
     (run) => interruptEvery(run, every),

@@ -1,7 +1,7 @@
 /** Records and tables under a real engine, on every database that an application may have. */
 
 import assert from "node:assert/strict";
-import { type RecordSource, type Row, type TableSource } from "../../mod.ts";
+import { type RecordSource, type TableRow, type TableSource } from "../../mod.ts";
 import {
   assertCursor,
   interruptEvery,
@@ -231,13 +231,16 @@ behaviour(
   "JIT-27 RES-46 JIT-46 fetch sources that cannot be walked are refused with a hint",
   async (world) => {
     const bad: [unknown, RegExp][] = [
-      [{ fetch: () => [{ id: null }], cursor: (row: Row) => row.id }, /never null/],
+      [{ fetch: () => [{ id: null }], cursor: (row: TableRow) => row.id }, /never null/],
       [
-        { fetch: () => [{ id: 2 }, { id: 1 }], cursor: (row: Row) => row.id },
+        { fetch: () => [{ id: 2 }, { id: 1 }], cursor: (row: TableRow) => row.id },
         /does not come after/,
       ],
-      [{ fetch: () => [{ id: 1 }, { id: 1 }], cursor: (row: Row) => row.id }, /tells equal ones/],
-      [{ fetch: () => [{ id: 2 ** 60 }], cursor: (row: Row) => row.id }, /has lost digits/],
+      [
+        { fetch: () => [{ id: 1 }, { id: 1 }], cursor: (row: TableRow) => row.id },
+        /tells equal ones/,
+      ],
+      [{ fetch: () => [{ id: 2 ** 60 }], cursor: (row: TableRow) => row.id }, /has lost digits/],
       [{ fetch: () => "rows", cursor: () => 1 }, /fetch must give an array, not a string/],
       [{ fetch: () => [] }, /cursor must be a function/],
       [[{ id: 1 }], /fetch must be a function/],
@@ -245,7 +248,10 @@ behaviour(
     ];
     for (const [source, message] of bad) {
       const definition = importing(({ iter }) =>
-        iter.overRecords(source as RecordSource<Row>, () => assert.fail("no row must be passed"))
+        iter.overRecords(
+          source as RecordSource<TableRow>,
+          () => assert.fail("no row must be passed"),
+        )
       );
       const { engine } = await world.engine({ workflows: [definition] });
       await assert.rejects(performNextStep(await engine.start(definition)), message);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
-import type { Row, TableSource } from "../../src/define/context.ts";
+import type { TableRow, TableSource } from "../../src/define/context.ts";
 import { CursorError, InvalidInputError } from "../../src/errors.ts";
 import { describeTable, pageStatement, tableRecords } from "../../src/iterate/table.ts";
 import { runChain } from "./_harness.ts";
@@ -22,7 +22,7 @@ function shop(overrides: Partial<TableSource> = {}): TableSource & {
   const statements: string[] = [];
   return {
     ...{ table: "order", dialect: "sqlite", statements, database, pageSize: 4 },
-    query(sql: string, params: readonly unknown[]): Row[] {
+    query(sql: string, params: readonly unknown[]): TableRow[] {
       statements.push(sql);
       return database.prepare(sql).all(...params as SQLInputValue[]);
     },
@@ -58,7 +58,7 @@ Deno.test("RES-48 rows of a real table come in the order of the key, over any nu
 
 Deno.test("RES-50 JIT-24 JIT-25 other columns order the rows, the last one tells equal ones apart", async () => {
   using orders = shop({ cursor: ["day", "id"], columns: ["amount"] });
-  const done: Row[] = [];
+  const done: TableRow[] = [];
   await runChain(({ iter }) => iter.overRecords(orders, (row) => void done.push(row)), {
     maxIterations: 3,
   });
@@ -135,7 +135,7 @@ Deno.test("U26 on Postgres, where nulls come last and compare as unknown, they a
 });
 
 Deno.test("JIT-26 where a client makes dates of a column, the key is its text in full precision", async () => {
-  const row = (): Row => ({
+  const row = (): TableRow => ({
     ...{ id: 5, at: new Date("2026-01-01T00:00:00.123Z") },
     ...{ pawl_key_0: "2026-01-01 00:00:00.123456+00", pawl_key_1: "5" },
   });

@@ -93,6 +93,15 @@ for (const runtime of NODES) {
         );
         await says(["check", "workflows.ts", ...on], /1 definition, 1 workflow in flight/);
         await says(["cancel", "1", ...on], /^Canceled 1 \(greeting, now canceled/);
+        // What `npm init` makes, when nobody says "type": "module".
+        await Deno.mkdir(join(folder, "old"));
+        await Deno.writeTextFile(join(folder, "old", "package.json"), '{ "type": "commonjs" }');
+        await Deno.writeTextFile(join(folder, "old", "workflows.ts"), WORKFLOWS);
+        await says(
+          ["check", "old/workflows.ts", ...on],
+          /^Cannot load the module .*; put "type": "module" into package\.json \[invalid_input\]$/m,
+          1,
+        );
       } finally {
         await Deno.remove(folder, { recursive: true });
       }
