@@ -3,7 +3,8 @@
  *
  * A single one, which is what a loop over items writes again and again, is one statement and so one
  * round trip and one commit. It carries the workflow's state home in `LAST_INSERT_ID(…)`, the one
- * value that an UPDATE can answer with. Several at once are an UPDATE and a SELECT.
+ * value that an UPDATE can answer with. That stands in the condition, where it takes 40 µs; among
+ * the assignments it takes 180. Several at once are an UPDATE and a SELECT.
  *
  * @module
  */
@@ -40,11 +41,10 @@ function* single(
     ...(progress.length === 0
       ? []
       : ["progress_done = ?", "progress_total = ?", "progress_message = ?"]),
-    // The value is multiplied away; what counts is that it was mentioned.
-    `attempt = attempt + 0 * LAST_INSERT_ID((${state}))`,
   ];
-  const text = `UPDATE ${executions} SET ${set.join(", ")} ` +
-    `WHERE id = ? AND token = ? AND state = 'in_progress'`;
+  // Mentioned only for a row that is held: otherwise the answer is 0.
+  const text = `UPDATE ${executions} SET ${set.join(", ")} WHERE id = ? AND ` +
+    `IF(token = ? AND state = 'in_progress', LAST_INSERT_ID((${state})), 0) > 0`;
   const lease = leaseUntil === null ? [] : [leaseUntil, leaseUntil];
   const params = [...lease, ...cursor, ...progress, id, token];
   const replies = yield { text, runs: [params], last: true };
