@@ -12,6 +12,7 @@ import { DuplicateWorkflowError, InvalidInputError } from "../errors.ts";
 import type { Created } from "../seams/store.ts";
 import type { NewExecution, NewWorkflow, WorkflowRow } from "../state/records.ts";
 import { writeOptions } from "./announce.ts";
+import { attach, attached } from "./attach.ts";
 import type { Core } from "./core.ts";
 import { MAX_BATCH, requireRegistered } from "./create_core.ts";
 import { encoded, storableText, storableTime } from "./given.ts";
@@ -125,27 +126,26 @@ async function createAll(
   return { created: answers.flat(), failure };
 }
 
-/** Where a start keeps what its run is made from. */
-const MAKE = Symbol("make");
-
-interface Startable {
-  [MAKE]: { readonly core: Core; readonly workflow: WorkflowRow; run: Run | null };
+/** What the run of a start is made from, and the run once it was. */
+interface Makings {
+  readonly core: Core;
+  readonly workflow: WorkflowRow;
+  run: Run | null;
 }
 
 const RUN: PropertyDescriptor = {
   enumerable: true,
-  get(this: Startable): Run {
-    const make = this[MAKE];
-    return make.run ??= createRun(make.core, make.workflow);
+  get(): Run {
+    const makings = attached<Makings>(this);
+    return makings.run ??= createRun(makings.core, makings.workflow);
   },
 };
 
 /** Whoever starts ten thousand workflows looks at few of their runs: each is made when asked for. */
 function started(core: Core, workflow: WorkflowRow): Started {
-  const one = Object.defineProperty({ kind: "started" }, MAKE, {
-    value: { core, workflow, run: null },
-  });
-  return Object.defineProperty(one, "run", RUN) as Started;
+  const one = { kind: "started" };
+  attach(one, { core, workflow, run: null } satisfies Makings);
+  return Object.defineProperty(one, "run", RUN) as unknown as Started;
 }
 
 async function afterCreate(core: Core, created: readonly Created[], tx: unknown): Promise<void> {

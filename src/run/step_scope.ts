@@ -20,6 +20,7 @@ import type {
   WorkflowRecord,
   WorkflowRow,
 } from "../state/records.ts";
+import { attach, attached } from "./attach.ts";
 import type { Core, ReportContext } from "./core.ts";
 import type { Flow } from "./flow.ts";
 import type { Held } from "./holdings.ts";
@@ -146,30 +147,6 @@ export function stepContext(facts: Facts, flow: Flow): StepContext {
   return withLazyParts(context, scope);
 }
 
-/** Hands back what it is given, so that the class below adds its field to that. */
-class Given {
-  constructor(context: object) {
-    return context;
-  }
-}
-
-/**
- * What the lazy parts of a context are made from, in a private field of it: nobody sees it who
- * prints or copies a context. A hidden symbol takes twice as long, a WeakMap four times.
- */
-class Scoped extends Given {
-  readonly #scope: StepScope;
-
-  constructor(context: object, scope: StepScope) {
-    super(context);
-    this.#scope = scope;
-  }
-
-  static scopeOf(context: object): StepScope {
-    return (context as Scoped).#scope;
-  }
-}
-
 /**
  * Parts that most bodies never look at, made for whoever does. The functions are the same for all
  * contexts: with a function of its own in each, a context takes three times the memory. Defined one
@@ -178,26 +155,26 @@ class Scoped extends Given {
 const WORKFLOW: PropertyDescriptor = {
   enumerable: true,
   get(): WorkflowRecord {
-    const scope = Scoped.scopeOf(this);
+    const scope = attached<StepScope>(this);
     return scope.workflowRecord ??= workflowRecord(scope.workflow, scope.core.codec);
   },
 };
 const EXECUTION: PropertyDescriptor = {
   enumerable: true,
   get(): ExecutionRecord {
-    const scope = Scoped.scopeOf(this);
+    const scope = attached<StepScope>(this);
     return scope.executionRecord ??= executionRecord(scope.execution, scope.core.codec);
   },
 };
 const SIGNAL: PropertyDescriptor = {
   enumerable: true,
   get(): AbortSignal {
-    return Scoped.scopeOf(this).held.signal;
+    return attached<StepScope>(this).held.signal;
   },
 };
 
 function withLazyParts<Context>(context: object, scope: StepScope): Context {
-  new Scoped(context, scope);
+  attach(context, scope);
   Object.defineProperty(context, "workflow", WORKFLOW);
   Object.defineProperty(context, "execution", EXECUTION);
   return Object.defineProperty(context, "signal", SIGNAL) as Context;
