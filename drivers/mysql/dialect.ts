@@ -15,14 +15,11 @@ import {
   type Tables,
   type ValueCodec,
 } from "../sql/dialect.ts";
+import { integerId, textId } from "../sql/ids.ts";
 import { checkpoints } from "./checkpoints.ts";
 import { DRIVER } from "./errors.ts";
 import { lanes } from "./lanes.ts";
 import { insertFreeRows, insertRows, updateRows, updateRowsIf } from "./writes.ts";
-
-const INTEGER_ID = /^[1-9]\d{0,18}$/;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const MAX_INTEGER = 2n ** 63n - 1n;
 
 /** How long a migration waits for another one. */
 const MIGRATION_LOCK_SECONDS = 60;
@@ -118,13 +115,7 @@ const LAST = Date.parse("9999-12-31T23:59:59.999Z");
 
 /** Instants are text in UTC, so that no time zone of a session or of the client has a say. */
 const VALUES: ValueCodec = {
-  idIn(id) {
-    if (!INTEGER_ID.test(id)) return null;
-    const value = Number(id);
-    if (Number.isSafeInteger(value)) return value;
-    const exact = BigInt(id);
-    return exact <= MAX_INTEGER ? exact : null;
-  },
+  idIn: integerId,
   idOut: (value) => String(value),
   timeIn(time) {
     const ms = time.getTime();
@@ -138,6 +129,6 @@ const VALUES: ValueCodec = {
 };
 
 const UUID_KEYS: Pick<ValueCodec, "idIn" | "idOut"> = {
-  idIn: (id) => UUID.test(id) ? id.toLowerCase() : null,
+  idIn: textId,
   idOut: (value) => String(value),
 };

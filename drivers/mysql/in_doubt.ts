@@ -18,6 +18,7 @@ import type { Created, StoreDriver } from "../../src/seams/store.ts";
 import type { SignalResult } from "../../src/state/signal.ts";
 import { rowsOf, type SqlClient, type Statement } from "../sql/client.ts";
 import type { Tables } from "../sql/dialect.ts";
+import { integerId } from "../sql/ids.ts";
 import { mysqlDialect } from "./dialect.ts";
 import { InDoubtError } from "./errors.ts";
 import { jittered, pause } from "./turns.ts";
@@ -60,7 +61,7 @@ function rowQuestion(
   name: string,
   [column, time]: readonly [string, Date],
 ): Statement {
-  const { idIn, timeIn } = mysqlDialect.codec(/^\d+$/.test(id) ? "bigint" : "uuid");
+  const { idIn, timeIn } = mysqlDialect.codec(integerId(id) !== null ? "bigint" : "uuid");
   return {
     text: `SELECT id FROM ${table} WHERE id = ? AND name = ? AND ${column} = ? FOR UPDATE`,
     params: [idIn(id), name, timeIn(time)],

@@ -5,10 +5,7 @@
  */
 
 import { instantOf, type KeyType, type ValueCodec } from "../sql/dialect.ts";
-
-const INTEGER_ID = /^[1-9]\d{0,18}$/;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const MAX_INTEGER = 2n ** 63n - 1n;
+import { integerId, uuidId } from "../sql/ids.ts";
 
 /** The codec for a type of key. */
 export function valuesFor(keyType: KeyType): ValueCodec {
@@ -16,7 +13,7 @@ export function valuesFor(keyType: KeyType): ValueCodec {
 }
 
 const VALUES: ValueCodec = {
-  idIn: (id) => INTEGER_ID.test(id) && BigInt(id) <= MAX_INTEGER ? id : null,
+  idIn: (id) => integerId(id) === null ? null : id,
   idOut: (value) => String(value),
   timeIn: timeWriter(),
   timeOut: (value) => instantOf(Math.round(Number(value) * 1_000)),
@@ -27,7 +24,7 @@ const VALUES: ValueCodec = {
 };
 
 const UUID_KEYS: Pick<ValueCodec, "idIn"> = {
-  idIn: (id) => UUID.test(id) ? id.toLowerCase() : null,
+  idIn: uuidId,
 };
 
 /** Most times of a batch are the same few instants, and writing one takes longer than comparing. */

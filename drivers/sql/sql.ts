@@ -7,6 +7,7 @@
 import type { SqlScalar } from "./client.ts";
 import type { Dialect, KeyType, Tables, ValueCodec } from "./dialect.ts";
 import { type Duties, duties } from "./duties.ts";
+import { uuidId } from "./ids.ts";
 import { type Locks, locks } from "./locks.ts";
 import { type Queries, queries } from "./queries.ts";
 import { type Recall, recallOf } from "./recall.ts";
@@ -26,6 +27,8 @@ export interface Sql extends Statements {
   readonly recall: Recall | null;
   /** An id for binding, or null when it is not well-formed. */
   idIn(id: string): SqlScalar;
+  /** An id to go on behind, or null when no place in a list is one: a text has none among UUIDs. */
+  placeIn(id: string): SqlScalar;
   /** The well-formed ones among ids, each once, in the order of the ids, with what is bound. */
   knownIds(ids: readonly string[]): Map<string, SqlScalar>;
 }
@@ -45,6 +48,7 @@ export function sqlOf(base: Dialect, tables: Tables, keyType: KeyType): Sql {
     duty: duties(ground),
     recall: recallOf(ground),
     idIn,
+    placeIn: (id) => keyType === "uuid" && uuidId(String(id)) === null ? null : idIn(id),
     knownIds(ids) {
       const known = new Map<string, SqlScalar>();
       for (const id of ids) {

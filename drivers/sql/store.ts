@@ -206,7 +206,7 @@ function reads<Tx>(reach: Reach<Tx>): Pick<StoreDriver<Tx>, Reads> {
     active: (id) => reach.read((sql) => sought(sql, id, sql.query.active, null)),
     async list(filter, { limit, after }) {
       return limit < 1 ? [] : await reach.read((sql) => {
-        const id = after === undefined ? null : sql.idIn(after);
+        const id = after === undefined ? null : sql.placeIn(after);
         // Nothing comes after an id that is none.
         return after !== undefined && id === null
           ? nothing([])
@@ -226,7 +226,7 @@ function reads<Tx>(reach: Reach<Tx>): Pick<StoreDriver<Tx>, Reads> {
     cursorCounts: (name) => reach.read((sql) => sql.query.cursorCounts(name)),
     async failures({ names }, { limit, after }) {
       return limit < 1 || names?.length === 0 ? [] : await reach.read((sql) => {
-        const id = after === undefined ? null : sql.idIn(after);
+        const id = after === undefined ? null : sql.placeIn(after);
         return after !== undefined && id === null
           ? nothing([])
           : sql.query.failures(names, { limit, after: id });

@@ -19,11 +19,8 @@ import {
   type ValueCodec,
   type ValueRows,
 } from "../sql/dialect.ts";
+import { integerId, textId } from "../sql/ids.ts";
 import { insertSets, keyBefore, updateSets, updateSetsIf } from "./sets.ts";
-
-const INTEGER_ID = /^[1-9]\d{0,18}$/;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const MAX_INTEGER = 2n ** 63n - 1n;
 
 /** SQLite refuses a statement with more than 32,766 parameters; far below that, JSON is shorter. */
 const MAX_LISTED = 512;
@@ -69,16 +66,13 @@ function keyVariables(keyType: KeyType): Record<string, string> {
     : { id: "INTEGER PRIMARY KEY AUTOINCREMENT", key: "INTEGER" };
 }
 
+const LEAST = -(2 ** 63);
+
 /** Times are epoch milliseconds and truth values 0 and 1: SQLite has types for neither. */
 const VALUES: ValueCodec = {
-  idIn(id) {
-    if (!INTEGER_ID.test(id)) return null;
-    const value = Number(id);
-    if (Number.isSafeInteger(value)) return value;
-    const exact = BigInt(id);
-    return exact <= MAX_INTEGER ? exact : null;
-  },
-  idOut: (value) => String(value),
+  idIn: integerId,
+  // The least of all is read as a number that is not exact: its absolute value has none.
+  idOut: (value) => String(value === LEAST ? BigInt(LEAST) : value),
   timeIn: (time) => time.getTime(),
   timeOut: (value) => instantOf(Number(value)),
   booleanIn: (value) => value ? 1 : 0,
@@ -86,7 +80,7 @@ const VALUES: ValueCodec = {
 };
 
 const UUID_KEYS: Pick<ValueCodec, "idIn" | "idOut"> = {
-  idIn: (id) => UUID.test(id) ? id.toLowerCase() : null,
+  idIn: textId,
   idOut: (value) => String(value),
 };
 

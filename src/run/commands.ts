@@ -241,10 +241,14 @@ export async function sendSignal(
 
 /** A signal as users see it. */
 export function signalRecord(core: Core, row: SignalRow): SignalRecord {
+  let payload: { value: unknown } | null = null;
   return {
     id: row.id,
     name: row.name,
-    payload: decodeColumn(core.codec, "payload", row.payload),
+    get payload(): unknown {
+      payload ??= { value: decodeColumn(core.codec, "payload", row.payload) };
+      return payload.value;
+    },
     idempotencyKey: row.idempotencyKey,
     sentAt: row.sentAt,
     consumedById: row.consumedById,

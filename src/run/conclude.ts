@@ -6,17 +6,17 @@
  */
 
 import { nextOf } from "../define/definition.ts";
-import { CursorError, StoreError } from "../errors.ts";
+import { CursorError } from "../errors.ts";
 import type { Claimed } from "../state/claim.ts";
 import { sameTextOf } from "../state/same_text.ts";
 import { decide, type Handling, type Ruling, type StepResult, verdictOf } from "../state/decide.ts";
 import type { Finished, FinishResult, Verdict } from "../state/finish.ts";
 import { mergeMetadata } from "../state/metadata.ts";
 import type { ExecutionRow, NewExecution } from "../state/records.ts";
-import { exceptionOf, storedError, toError } from "../state/stored_error.ts";
+import { storedError, toError } from "../state/stored_error.ts";
 import { announce, writeOptions } from "./announce.ts";
 import { type Core, elapsedMs } from "./core.ts";
-import { finishSurely } from "./finish_surely.ts";
+import { finishOrPause } from "./finish_surely.ts";
 import { handleError } from "./handle_error.ts";
 import { planAgain, planStep } from "./plan.ts";
 import type { Ran } from "./run_step.ts";
@@ -163,40 +163,14 @@ async function inTx(core: Core, finished: Finished, tx: unknown): Promise<Finish
   return (await core.store.finish([finished], writeOptions(core, tx)))[0] as FinishResult;
 }
 
-/**
- * Writes a finish. One that the database refuses (somebody may have edited the rows) would be
- * refused by every worker to come: the workflow is paused, and says so, with nothing scheduled.
- */
 function write(scope: StepScope, finished: Finished, tx: unknown): Promise<FinishResult> {
-  const { core, log } = scope;
-  if (tx !== undefined) return inTx(core, finished, tx);
-  return finishSurely(core, finished, log).catch((thrown) => {
-    if (!(thrown instanceof StoreError && thrown.refused)) throw thrown;
-    return pauseRefused(scope, finished, thrown);
-  });
-}
-
-async function pauseRefused(
-  scope: StepScope,
-  finished: Finished,
-  refusal: StoreError,
-): Promise<FinishResult> {
   const { core, execution, log } = scope;
-  log.error("The store refuses the end of an execution; its workflow is paused", {
-    error: refusal,
+  if (tx !== undefined) return inTx(core, finished, tx);
+  return finishOrPause(core, finished, {
+    execution,
+    log,
+    report: (refusal) => reportAll(scope, [refusal]),
   });
-  await reportAll(scope, [refusal]);
-  const error = storedError(refusal);
-  return await finishSurely(core, {
-    ...finished,
-    closing: { state: "failed", outcome: "failed", cause: "exception" },
-    error,
-    metadata: mergeMetadata(execution.metadata, { exception: exceptionOf(error) }),
-    keepCursor: true,
-    workflowState: "paused",
-    nextStepName: execution.stepName,
-    next: null,
-  }, log);
 }
 
 /** The verdict of a ruling; a promise only where a step's wait is a function. */

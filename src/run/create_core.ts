@@ -13,6 +13,7 @@ import { maskedLogger, silentLogger, taggedLogger } from "../observe/logging.ts"
 import { createTracing } from "../observe/tracing.ts";
 import { systemClock } from "../seams/clock.ts";
 import type { QueueDriver } from "../seams/queue.ts";
+import { checkedCodec } from "../state/checked_codec.ts";
 import { jsonCodec } from "../state/codec.ts";
 import { toError } from "../state/stored_error.ts";
 import { writeOptions } from "./announce.ts";
@@ -49,7 +50,7 @@ export function createCore(options: EngineOptions & { readonly queue: QueueDrive
     store,
     queue,
     clock,
-    codec: options.codec ?? jsonCodec,
+    codec: options.codec === undefined ? jsonCodec : checkedCodec(options.codec),
     definitions: registry(options.workflows ?? []),
     settings,
     events: createEventBus((error, name) => {

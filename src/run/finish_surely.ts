@@ -9,13 +9,65 @@
  */
 
 import type { Logger } from "../define/context.ts";
+import { StoreError } from "../errors.ts";
 import { jobOf } from "../state/creation.ts";
 import type { Finished, FinishResult } from "../state/finish.ts";
+import { mergeMetadata } from "../state/metadata.ts";
+import type { ExecutionRow } from "../state/records.ts";
+import { exceptionOf, storedError } from "../state/stored_error.ts";
 import type { Core } from "./core.ts";
 import { persist } from "./persist.ts";
 
+/** Whose end is written, and who is told when the store refuses it. */
+export interface Ending {
+  /** The execution. */
+  readonly execution: ExecutionRow;
+  /** Where it is logged. */
+  readonly log: Logger;
+  /** Tells the error reporter. */
+  report(refusal: StoreError): Promise<void>;
+}
+
+/**
+ * Writes a finish. One that the database refuses (somebody may have edited the rows) would be
+ * refused by every worker to come: the workflow is paused, and says so, with nothing scheduled.
+ */
+export function finishOrPause(
+  core: Core,
+  finished: Finished,
+  ending: Ending,
+): Promise<FinishResult> {
+  return finishSurely(core, finished, ending.log).catch((thrown) => {
+    if (!(thrown instanceof StoreError && thrown.refused)) throw thrown;
+    return pauseRefused(core, finished, ending, thrown);
+  });
+}
+
+async function pauseRefused(
+  core: Core,
+  finished: Finished,
+  { execution, log, report }: Ending,
+  refusal: StoreError,
+): Promise<FinishResult> {
+  log.error("The store refuses the end of an execution; its workflow is paused", {
+    error: refusal,
+  });
+  await report(refusal);
+  const error = storedError(refusal);
+  return await finishSurely(core, {
+    ...finished,
+    closing: { state: "failed", outcome: "failed", cause: "exception" },
+    error,
+    metadata: mergeMetadata(execution.metadata, { exception: exceptionOf(error) }),
+    keepCursor: true,
+    workflowState: "paused",
+    nextStepName: execution.stepName,
+    next: null,
+  }, log);
+}
+
 /** Writes a finish, retrying until the lease must have ended; rejects with the store's last error. */
-export function finishSurely(
+function finishSurely(
   core: Core,
   finished: Finished,
   log: Logger,

@@ -6,7 +6,7 @@
 
 import type { Logger } from "../define/context.ts";
 import type { WorkflowDefinition } from "../define/definition.ts";
-import { type Duration, durationMs } from "../define/durations.ts";
+import { type Duration, durationMs, MAX_DURATION_MS } from "../define/durations.ts";
 import { optionsObject, show } from "../define/options.ts";
 import { StepConfigurationError } from "../errors.ts";
 import { createRedactor, type Redactor } from "../observe/redact.ts";
@@ -196,10 +196,12 @@ export function redactorOf({ redact }: Pick<EngineOptions, "redact">): Redactor 
   throw new StepConfigurationError("Cannot redact these: pass a list of the names of fields");
 }
 
-/** A finite number above zero. */
+/** A number above zero; none is larger than the longest duration, or no Date could hold its end. */
 export function positive(value: number, what: string): number {
-  if (typeof value !== "number" || !Number.isFinite(value) || value <= 0) {
-    throw new StepConfigurationError(`${what} must be a positive number: got ${show(value)}`);
+  if (typeof value !== "number" || !(value > 0 && value <= MAX_DURATION_MS)) {
+    throw new StepConfigurationError(
+      `${what} must be a positive number of at most ${MAX_DURATION_MS}: got ${show(value)}`,
+    );
   }
   return value;
 }
@@ -217,7 +219,7 @@ export function whole(value: number, what: string): number {
 function recoveryOf(value: string): "reattempt" | "cancel" {
   if (value === "reattempt" || value === "cancel") return value;
   throw new StepConfigurationError(
-    `housekeeping.recovery must be "reattempt" or "cancel": got ${JSON.stringify(value)}`,
+    `housekeeping.recovery must be "reattempt" or "cancel": got ${show(value)}`,
   );
 }
 
@@ -228,7 +230,7 @@ function cycleOf(scheduling: "forward" | { readonly cycle: Duration }): number |
     return positive(durationMs(scheduling.cycle, "scheduling.cycle"), "scheduling.cycle");
   }
   throw new StepConfigurationError(
-    `scheduling must be "forward" or { cycle }: got ${JSON.stringify(scheduling)}`,
+    `scheduling must be "forward" or { cycle }: got ${show(scheduling)}`,
   );
 }
 

@@ -16,7 +16,7 @@ import type { NewExecution } from "../state/records.ts";
 import { exceptionOf, storedError } from "../state/stored_error.ts";
 import { announce } from "./announce.ts";
 import type { Core } from "./core.ts";
-import { finishSurely } from "./finish_surely.ts";
+import { finishOrPause } from "./finish_surely.ts";
 import type { Performed } from "./conclude.ts";
 import { reportContext, scopeLogger } from "./step_scope.ts";
 import { graceMs } from "./transactions.ts";
@@ -69,7 +69,11 @@ export async function putBack(
       workflowState: "ready",
       next: later(core, claimed, tries),
     };
-  const result = await finishSurely(core, finished, log);
+  const result = await finishOrPause(core, finished, {
+    execution,
+    log,
+    report: (refusal) => core.report(refusal, reportContext(claimed)),
+  });
   if (result.kind === "lost") return { error: null, execution: null, next: null };
   await announce(core, [result.job]);
   if (givesUp) await core.report(error, reportContext(claimed));

@@ -7,6 +7,9 @@
  * whose it was; but where there is no other worker, or where each of them would be caught by the
  * same body, only a thread of its own can tell, and only the end of the process can help.
  *
+ * A process that stood still as a whole (it was frozen, or the machine slept) is not to blame: the
+ * watchdog counts only time in which it was awake itself.
+ *
  * The main thread counts ticks in memory that both share, and notes beside them which executions it
  * runs. When the count stands still for too long, the thread writes a line to the standard error
  * output, which needs nothing of the main thread. If it was told to, it then kills the process: who
@@ -21,6 +24,7 @@ import { optionsObject } from "../define/options.ts";
 import { StepConfigurationError } from "../errors.ts";
 import type { Claimed } from "../state/claim.ts";
 import type { Core } from "./core.ts";
+import { MAX_TIMER_MS } from "../seams/clock.ts";
 import { positive } from "./options.ts";
 
 /** How a worker is watched. */
@@ -69,7 +73,9 @@ export function startWatchdog(core: Core, { afterMs, kill }: Watched): Watchdog 
   const bytes = new Uint8Array(shared, HEAD * 4);
   const encoder = new TextEncoder();
   const running = new Set<string>();
-  let tickedAt = Date.now();
+  const periodMs = Math.min(afterMs / TICKS, MAX_TIMER_MS);
+  // No clock that somebody sets: a jump of that one would look like a body that did not yield.
+  let tickedAt = performance.now();
 
   function write(): void {
     // Threads share bytes, but no encoder writes into shared ones.
@@ -79,8 +85,8 @@ export function startWatchdog(core: Core, { afterMs, kill }: Watched): Watchdog 
   }
 
   function tick(): void {
-    const now = Date.now();
-    const late = now - tickedAt - afterMs / TICKS;
+    const now = performance.now();
+    const late = Math.round(now - tickedAt - periodMs);
     tickedAt = now;
     Atomics.add(head, 0, 1);
     if (late < afterMs) return;
@@ -90,8 +96,8 @@ export function startWatchdog(core: Core, { afterMs, kill }: Watched): Watchdog 
     });
   }
 
-  const timer = setInterval(tick, afterMs / TICKS);
-  const thread = startThread(core, { shared, afterMs, kill, ticks: TICKS });
+  const timer = setInterval(tick, periodMs);
+  const thread = startThread(core, { shared, afterMs, kill, periodMs });
   return {
     note({ workflow, execution }) {
       const label = `step ${JSON.stringify(execution.stepName)} of workflow ` +
@@ -131,23 +137,26 @@ async function startThread(
  * What the thread runs, as text: so it needs no file of its own, wherever the package was put. It
  * writes to the descriptor itself, because the console of a thread may wait for the main thread.
  */
-const THREAD = `
-const { workerData: { shared, afterMs, kill, ticks } } = require("node:worker_threads");
+export const THREAD: string = `
+const { workerData: { shared, afterMs, kill, periodMs } } = require("node:worker_threads");
 const { writeSync } = require("node:fs");
 const { pid, kill: send } = require("node:process");
 const head = new Int32Array(shared, 0, ${HEAD});
 const bytes = new Uint8Array(shared, ${HEAD * 4});
-let count = -1, since = Date.now(), nextMs = afterMs;
+let count = -1, since = 0, lookedAt = performance.now(), awakeMs = 0, nextMs = afterMs;
 setInterval(() => {
-  const now = Atomics.load(head, 0);
-  if (now !== count) { count = now; since = Date.now(); nextMs = afterMs; return; }
-  const blockedMs = Date.now() - since;
-  if (blockedMs < nextMs) return;
+  const now = performance.now();
+  awakeMs += Math.min(now - lookedAt, periodMs);
+  lookedAt = now;
+  const ticks = Atomics.load(head, 0);
+  if (ticks !== count) { count = ticks; since = now; awakeMs = 0; nextMs = afterMs; return; }
+  if (awakeMs < nextMs) return;
   nextMs *= 2;
+  const blockedMs = Math.round(now - since);
   const text = new TextDecoder().decode(bytes.slice(0, Atomics.load(head, 1)));
   writeSync(2, "[pawl] process " + pid + " has not yielded for " + blockedMs + " ms; " +
     (text === "" ? "it runs no step" : "one of these keeps it from yielding: " + text) +
     (kill ? "; it is killed" : "") + "\\n");
   if (kill) send(pid, "SIGKILL");
-}, afterMs / ticks);
+}, periodMs);
 `;

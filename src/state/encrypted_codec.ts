@@ -20,6 +20,7 @@
 import { Buffer } from "node:buffer";
 import { InvalidInputError, SealedValueError } from "../errors.ts";
 import { nodeCrypto } from "./builtin.ts";
+import { checkedCodec } from "./checked_codec.ts";
 import { type Codec, jsonCodec } from "./codec.ts";
 import { sameTextOf } from "./same_text.ts";
 
@@ -65,7 +66,8 @@ interface Sealed {
  * ```
  */
 export function encryptedCodec(options: EncryptedCodecOptions): Codec {
-  const { current, codec = jsonCodec, refusePlain = false } = options;
+  const { current, refusePlain = false } = options;
+  const codec = options.codec === undefined ? jsonCodec : checkedCodec(options.codec);
   const keys = keysOf(options.keys);
   const currentKey = keys.get(current);
   if (currentKey === undefined) {

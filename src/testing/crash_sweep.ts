@@ -3,7 +3,7 @@
  * report says how often each effect happened and whether the workflow always came to an end.
  *
  * 1. A first run without a crash counts the points: before and after every write to the store
- *    (claims, checkpoints, finishes) and before and after every call of a watched object.
+ *    (claims, checkpoints, finishes, commits) and before and after every call of a watched object.
  * 2. For each point the workflow is run again in a fresh store. At the point the process dies: what
  *    it was about to do never happens, what it waits for never comes. A second process finds the
  *    dead lease and goes on until the workflow rests.
@@ -15,15 +15,15 @@
  * @module
  */
 
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { WorkflowDefinition } from "../define/definition.ts";
 import { buildEngine, type Engine } from "../run/engine.ts";
-import type { EngineOptions } from "../run/options.ts";
+import { type EngineOptions, whole } from "../run/options.ts";
 import type { Run } from "../run/run.ts";
 import type { StartOptions } from "../run/start.ts";
 import type { QueueDriver } from "../seams/queue.ts";
 import type { StoreDriver } from "../seams/store.ts";
 import type { WorkflowState } from "../state/records.ts";
+import { createStage, type Fault, type Sweep } from "./crash_stage.ts";
 import { createFakeClock, type FakeClock } from "./fake_clock.ts";
 
 /** How often something happened over all runs. */
@@ -44,6 +44,8 @@ export interface SweepRun {
   readonly where: string;
   /** The state in which the workflow came to rest. */
   readonly state: WorkflowState;
+  /** Whether it came to rest at all, and not only to the limit of executions. */
+  readonly rested: boolean;
   /** How often each watched effect happened. */
   readonly effects: Readonly<Record<string, number>>;
   /** How often each step's body was begun. */
@@ -54,9 +56,9 @@ export interface SweepRun {
 export interface SweepReport {
   /** How many points there are. */
   readonly points: number;
-  /** Every run. */
+  /** Every run; only the one without a crash when that did not come to rest. */
   readonly runs: readonly SweepRun[];
-  /** Whether every run ended in the state in which the run without a crash ended. */
+  /** Whether every run came to rest in the state in which the run without a crash did. */
   readonly alwaysEnds: boolean;
   /** The runs that did not. */
   readonly stuck: readonly SweepRun[];
@@ -66,20 +68,12 @@ export interface SweepReport {
   readonly bodies: Readonly<Record<string, Frequency>>;
 }
 
-/** What a setup is given: fresh for every run. */
-export interface Sweep {
-  /**
-   * Watches an object: each call of one of its functions is an effect, named `name.function`, with
-   * a point before and after it. With `key`, calls with the same key count once, as they do for a
-   * service that is given an idempotency key.
-   */
-  // deno-lint-ignore no-explicit-any -- functions of any shape
-  watch<T extends Record<string, (...args: any[]) => unknown>>(
-    name: string,
-    object: T,
-    // deno-lint-ignore no-explicit-any -- the arguments of the object's own functions
-    options?: { readonly key?: (...args: any[]) => string },
-  ): T;
+/** A signal that a workflow is sent. */
+export interface SweepSignal {
+  /** Its name. */
+  readonly name: string;
+  /** What it carries. */
+  readonly payload?: unknown;
 }
 
 /** A workflow to sweep, and how it is started. */
@@ -88,17 +82,21 @@ export interface SweepSubject {
   readonly definition: WorkflowDefinition;
   /** How it is started. */
   readonly start?: StartOptions;
+  /**
+   * What it is sent once it was started; kept until a step waits for it. A step that waits for a
+   * signal that is not here waits for somebody outside: there the workflow rests.
+   */
+  readonly signals?: readonly SweepSignal[];
 }
 
 /** How a sweep is made. */
-export interface SweepOptions extends Pick<EngineOptions, "logger" | "codec"> {
-  /** How the workflow is started, when only a definition is given. */
-  readonly start?: StartOptions;
+export interface SweepOptions
+  extends Pick<EngineOptions, "logger" | "codec">, Omit<SweepSubject, "definition"> {
   /** How many executions a run may take before it counts as endless; default 1,000. */
   readonly maxExecutions?: number;
 }
 
-const WRITES = ["create", "claim", "claimDue", "checkpoint", "finish"] as const;
+const DEFAULT_MAX_EXECUTIONS = 1_000;
 
 /** A queue that delivers nothing by itself: the sweep does. */
 const SILENT: QueueDriver = {
@@ -117,22 +115,24 @@ export async function sweepOn(
 ): Promise<SweepReport> {
   const setup = typeof subject === "function"
     ? subject
-    : (): SweepSubject => ({ definition: subject, ...(options.start && { start: options.start }) });
-  const whole = await runOnce(openStore, setup, options, { point: 0, mode: "none" });
-  const runs: SweepRun[] = [whole.run];
-  for (let point = 1; point <= whole.points; point++) {
-    for (const mode of ["crash", "freeze"] as const) {
-      runs.push((await runOnce(openStore, setup, options, { point, mode })).run);
-    }
+    : (): SweepSubject => ({ ...options, definition: subject });
+  const limit = whole(options.maxExecutions ?? DEFAULT_MAX_EXECUTIONS, "maxExecutions");
+  const run = (fault: Fault): ReturnType<typeof runOnce> =>
+    runOnce(openStore, setup, { ...options, limit }, fault);
+  const { points, run: undisturbed } = await run({ point: 0, mode: "none" });
+  const runs: SweepRun[] = [undisturbed];
+  // What does not end by itself has no end of points either.
+  for (let point = 1; undisturbed.rested && point <= points; point++) {
+    for (const mode of ["crash", "freeze"] as const) runs.push((await run({ point, mode })).run);
   }
-  const stuck = runs.filter((run) => run.state !== whole.run.state);
+  const stuck = runs.filter((one) => !one.rested || one.state !== undisturbed.state);
   return {
-    points: whole.points,
+    points,
     runs,
     alwaysEnds: stuck.length === 0,
     stuck,
-    effects: frequencies(runs.map((run) => run.effects)),
-    bodies: frequencies(runs.map((run) => run.bodies)),
+    effects: frequencies(runs.map((one) => one.effects)),
+    bodies: frequencies(runs.map((one) => one.bodies)),
   };
 }
 
@@ -146,25 +146,19 @@ function frequencies(
   }));
 }
 
-interface Fault {
-  readonly point: number;
-  readonly mode: "none" | "crash" | "freeze";
-}
-
 async function runOnce(
   openStore: () => StoreDriver,
   setup: (sweep: Sweep) => SweepSubject,
-  options: SweepOptions,
+  { logger, codec, limit }: SweepOptions & { readonly limit: number },
   fault: Fault,
 ): Promise<{ run: SweepRun; points: number }> {
   const clock = createFakeClock();
   const stage = createStage(fault);
   const store = openStore();
   await store.migrate();
-  const { definition, start } = setup({ watch: stage.watch });
+  const { definition, start, signals = [] } = setup({ watch: stage.watch });
   const bodies: Record<string, number> = {};
   const open = (on: StoreDriver): Engine => {
-    const { logger, codec } = options;
     const engine = buildEngine({
       store: on,
       queue: SILENT,
@@ -181,19 +175,19 @@ async function runOnce(
   const second = open(store);
   const { id } = await second.start(definition, start);
   const run = await second.find(id) as Run;
-  const limit = options.maxExecutions ?? 1_000;
+  for (const { name, payload } of signals) await run.signal(name, payload);
 
   const first = stage.perform(() =>
     drive({ engine: open(stage.around(store)), run, clock, store, limit })
   );
-  await Promise.race([first, stage.stopped]);
-  if (stage.where !== null) await drive({ engine: second, run, clock, store, limit });
+  let rested = await Promise.race([first, stage.stopped.then(() => false)]);
+  if (stage.where !== null) rested = await drive({ engine: second, run, clock, store, limit });
   stage.thaw();
   if (fault.mode === "freeze") await first;
-  await run.reload();
-  const where = stage.where ?? "nowhere";
+  const { state } = await run.reload();
+  const { points, where } = stage;
   const effects = stage.effects();
-  return { points: stage.points, run: { ...fault, where, state: run.state, effects, bodies } };
+  return { points, run: { ...fault, where: where ?? "nowhere", state, rested, effects, bodies } };
 }
 
 interface Drive {
@@ -204,14 +198,17 @@ interface Drive {
   readonly limit: number;
 }
 
-/** Delivers whatever is due next, twice, moving the clock to it, until the workflow rests. */
-async function drive({ engine, run, clock, store, limit }: Drive): Promise<void> {
+/**
+ * Delivers whatever is due next, twice, moving the clock to it, until the workflow rests; false when
+ * it did not within the limit.
+ */
+async function drive({ engine, run, clock, store, limit }: Drive): Promise<boolean> {
   for (let executions = 0; executions < limit; executions++) {
     const workflow = await store.get(run.id);
     const active = await store.active(run.id);
-    if (workflow === null || workflow.state === "paused" || active === null) return;
+    if (workflow === null || workflow.state === "paused" || active === null) return true;
     // What waits for a signal waits for somebody outside: the workflow rests.
-    if (active.wakeAt === null) return;
+    if (active.wakeAt === null) return true;
     if (active.state === "scheduled") {
       clock.travelTo(Math.max(clock.now(), active.scheduledFor.getTime(), waitEnd(active)));
       await Promise.all([ignore(engine.handle(active.id)), ignore(engine.handle(active.id))]);
@@ -220,6 +217,7 @@ async function drive({ engine, run, clock, store, limit }: Drive): Promise<void>
       await engine.housekeep();
     }
   }
+  return false;
 }
 
 function waitEnd(
@@ -231,91 +229,4 @@ function waitEnd(
 /** What a body throws is the business of its policy; the sweep looks at where the workflow goes. */
 function ignore(handling: Promise<void>): Promise<void> {
   return handling.catch(() => {});
-}
-
-interface Stage {
-  readonly points: number;
-  readonly where: string | null;
-  readonly stopped: Promise<void>;
-  watch: Sweep["watch"];
-  /** Runs the first process: only what it does passes points. */
-  perform<T>(work: () => T): T;
-  /** Lets a frozen process go on. */
-  thaw(): void;
-  around(store: StoreDriver): StoreDriver;
-  effects(): Record<string, number>;
-}
-
-/** The first process, and the point at which something happens to it. */
-function createStage({ point, mode }: Fault): Stage {
-  const counts = new Map<string, number>();
-  const keys = new Set<string>();
-  let points = 0;
-  const inside = new AsyncLocalStorage<true>();
-  let where: string | null = null;
-  let stop = (): void => {};
-  let thaw = (): void => {};
-  const stopped = new Promise<void>((resolve) => void (stop = resolve));
-  const thawed = new Promise<void>((resolve) => void (thaw = resolve));
-
-  /** Passes a point, unless it is the one: there a crash waits for ever and a freeze for the thaw. */
-  async function pass(what: string): Promise<void> {
-    if (!inside.getStore()) return;
-    if (where === null && (++points !== point || mode === "none")) return;
-    if (where === null) {
-      where = what;
-      stop();
-    }
-    // Whatever else the process was doing stands still as well.
-    await (mode === "crash" ? new Promise<never>(() => {}) : thawed);
-  }
-
-  function around(store: StoreDriver): StoreDriver {
-    return new Proxy(store, {
-      get(target, name) {
-        const member: unknown = Reflect.get(target, name);
-        if (!(WRITES as readonly PropertyKey[]).includes(name) || typeof member !== "function") {
-          return member;
-        }
-        return async (...args: unknown[]): Promise<unknown> => {
-          await pass(`before ${String(name)}`);
-          const result: unknown = await Reflect.apply(member, target, args);
-          await pass(`after ${String(name)}`);
-          return result;
-        };
-      },
-    });
-  }
-
-  const watch: Sweep["watch"] = (name, object, options = {}) => {
-    const watched = Object.entries(object).map(([key, fn]) => {
-      const effect = `${name}.${key}`;
-      const called = async (...args: unknown[]): Promise<unknown> => {
-        await pass(`before ${effect}`);
-        const once = options.key === undefined ? null : `${effect} ${options.key(...args)}`;
-        if (once === null || !keys.has(once)) counts.set(effect, (counts.get(effect) ?? 0) + 1);
-        if (once !== null) keys.add(once);
-        const result = await fn(...args);
-        await pass(`after ${effect}`);
-        return result;
-      };
-      return [key, called];
-    });
-    return Object.fromEntries(watched);
-  };
-
-  return {
-    get points() {
-      return points;
-    },
-    get where() {
-      return where;
-    },
-    stopped,
-    watch,
-    around,
-    perform: (work) => inside.run(true, work),
-    thaw: () => thaw(),
-    effects: () => Object.fromEntries(counts),
-  };
 }

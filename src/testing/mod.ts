@@ -23,13 +23,8 @@
 import { memoryStore } from "../../drivers/memory/mod.ts";
 import { inlineQueue } from "../../drivers/queues/inline.ts";
 import type { WorkflowDefinition } from "../define/definition.ts";
-import {
-  type Sweep,
-  sweepOn,
-  type SweepOptions,
-  type SweepReport,
-  type SweepSubject,
-} from "./crash_sweep.ts";
+import type { Sweep } from "./crash_stage.ts";
+import { sweepOn, type SweepOptions, type SweepReport, type SweepSubject } from "./crash_sweep.ts";
 import { makeTestEngine, type TestEngine, type TestEngineOptions } from "./test_engine.ts";
 
 export {
@@ -38,12 +33,13 @@ export {
   assertStepHasSuccessor,
   assertWorkflowState,
 } from "./assertions.ts";
+export type { Sweep } from "./crash_stage.ts";
 export type {
   Frequency,
-  Sweep,
   SweepOptions,
   SweepReport,
   SweepRun,
+  SweepSignal,
   SweepSubject,
 } from "./crash_sweep.ts";
 export * from "./conformance.ts";

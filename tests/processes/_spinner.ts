@@ -1,8 +1,9 @@
 /**
  * A worker process with a step that does no good: it spins for a while, or for ever, or kills its
- * process. Its watchdog is set to 150 ms, and what it logs it says on its standard output.
+ * process. What it logs it says on its standard output.
  *
- * `deno run -A tests/processes/_spinner.ts <SQLite file> <deed> <whether the watchdog kills>`
+ * `deno run -A tests/processes/_spinner.ts <SQLite file> <deed> <whether the watchdog kills> <after how
+ * many milliseconds>`
  */
 
 import process from "node:process";
@@ -31,7 +32,7 @@ function commit(deed: Deed): void {
   while (deed.startsWith("spin") && Date.now() < until);
 }
 
-async function main(path: string, deed: Deed, kill: boolean): Promise<void> {
+async function main(path: string, deed: Deed, kill: boolean, after: number): Promise<void> {
   const line = (level: string): Logger["info"] => (message, fields) =>
     console.log(JSON.stringify({ level, message, fields }));
   const engine = createEngine({
@@ -42,13 +43,13 @@ async function main(path: string, deed: Deed, kill: boolean): Promise<void> {
     housekeeping: { maxRecoveries: MAX_RECOVERIES },
     logger: { debug() {}, info() {}, warn: line("warn"), error: line("error") },
   });
-  const worker = engine.work({ watchdog: { after: 150, kill } });
+  const worker = engine.work({ watchdog: { after, kill } });
   process.once("SIGTERM", () => void worker.stop());
   await worker.stopped;
   await engine.close();
 }
 
 if (import.meta.main) {
-  const [path = "", deed = "nothing", kill = "false"] = process.argv.slice(2);
-  await main(path, deed as Deed, kill === "true");
+  const [path = "", deed = "nothing", kill = "false", after = "150"] = process.argv.slice(2);
+  await main(path, deed as Deed, kill === "true", Number(after));
 }

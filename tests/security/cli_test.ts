@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { hero, workflow, type WorkflowDefinition } from "../../mod.ts";
+import { memoryDatabase, memoryStore } from "../../drivers/memory/mod.ts";
+import { encryptedCodec, hero, workflow, type WorkflowDefinition } from "../../mod.ts";
+import { testEngine } from "../../src/testing/mod.ts";
 import { onStores } from "../cli/_harness.ts";
 import { anyText, HOSTILE_TEXTS, runs } from "./_values.ts";
 
@@ -66,3 +68,26 @@ onStores("stored texts cannot steer the terminal", [letters], async (shell) => {
     assert.equal(found, null, `pawl ${argv.join(" ")} printed ${JSON.stringify(found?.[0])}`);
   }
 });
+
+onStores(
+  "show says of a payload that it is encrypted, and shows the rest",
+  [letters],
+  async (shell) => {
+    const database = memoryDatabase();
+    const codec = encryptedCodec({ keys: { a: new Uint8Array(32) }, current: "a" });
+    await using t = await testEngine({
+      store: memoryStore({ database }),
+      workflows: [letters],
+      codec,
+    });
+    const run = await t.engine.start(letters, { hero: "ann", input: { iban: "NL91" } });
+    await run.signal("reply", { text: "secret" }, { idempotencyKey: "one" });
+    shell.world.open = () => Promise.resolve(memoryStore({ database }));
+    const shown = await shell.pawl("show", run.id);
+    assert.deepEqual([shown.code, shown.err], [0, ""]);
+    assert.match(shown.out, /signals +reply .*it is encrypted/);
+    const { json } = await shell.pawl("show", run.id, "--json");
+    assert.equal(json.signals[0].name, "reply");
+    assert.match(json.signals[0].payload.unreadable, /it is encrypted/);
+  },
+);

@@ -52,6 +52,31 @@ behaviour("an end that the store refuses pauses the workflow and says why", asyn
   assert.equal(run.state, "ready");
 });
 
+behaviour(
+  "an execution that the store does not let be put back pauses its workflow",
+  async (world) => {
+    const logger = recordingLogger();
+    let refusals = 1;
+    const store = storeWith(world.store(), (real) => ({
+      async finish(batch, options) {
+        if (refusals-- > 0) {
+          throw new StoreError("test", "Cannot write: no place", { refused: true });
+        }
+        return await real.finish(batch, options);
+      },
+    }));
+    const { engine } = await world.engine({ workflows: [parcel], store });
+    // It never heard of parcels, and so it puts them back.
+    const stranger = await world.engine({ workflows: [], store, logger });
+    const run = await engine.start(parcel);
+    await stranger.engine.handle((await run.currentExecution())?.id ?? "");
+    await run.reload();
+    assert.equal(run.state, "paused");
+    assert.match((await executionAt(run, -1)).errorMessage ?? "", /no place/);
+    assert.ok(logger.lines.some(({ message }) => /refuses/.test(message)));
+  },
+);
+
 behaviour("an end that the store cannot take now is tried again", async (world) => {
   let failures = 2;
   const store = storeWith(world.store(), (real) => ({

@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { mysqlStore } from "../../drivers/mysql/mod.ts";
 import { postgresStore } from "../../drivers/postgres/mod.ts";
+import { bullmqQueue } from "../../drivers/queues/bullmq.ts";
+import { natsQueue } from "../../drivers/queues/nats.ts";
 import { postgresQueue } from "../../drivers/queues/postgres.ts";
 import { createEngine, workflow } from "../../mod.ts";
 import { masked } from "../../src/cli/database.ts";
@@ -59,6 +61,13 @@ Deno.test("an address that is none is refused without being repeated", async () 
         await store.counts().finally(() => store.close());
       });
     }
+  }
+});
+
+Deno.test("an address of a queue that is none is refused without being repeated", async () => {
+  for (const rest of [`ann:${SECRET}@host:port`, `ann:${SECRET}/more@host`, `${SECRET}@ho st`]) {
+    await assertHidden("Redis", () => bullmqQueue(`redis://${rest}`));
+    await assertHidden("NATS", () => natsQueue(`nats://${rest}`));
   }
 });
 

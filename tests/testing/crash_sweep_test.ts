@@ -103,3 +103,82 @@ Deno.test("a crash sweep takes a plain definition with what starts it", async ()
   assert.deepEqual(report.bodies, { greet: { min: 1, max: 2 } });
   assert.deepEqual(seen[0], { name: "Ada" });
 });
+
+Deno.test("RES-62 a crash sweep passes every point of a step in a transaction", async () => {
+  const report = await crashSweep((sweep) => {
+    const bank = sweep.watch("bank", { charge: () => Promise.resolve() });
+    const definition = workflow({
+      name: "booking",
+      steps: [
+        { name: "book", transaction: true, run: () => bank.charge() },
+        { name: "thank", run() {} },
+      ],
+    });
+    return { definition };
+  });
+  assert.equal(report.alwaysEnds, true);
+  assert.deepEqual(report.effects["bank.charge"], { min: 1, max: 2 });
+  const twice = new Set(
+    report.runs.filter((run) => (run.bodies.book ?? 0) > 1).map((run) => run.where),
+  );
+  // What was written before the commit is rolled back with it; after it nothing is repeated.
+  assert.ok(twice.has("after bank.charge") && twice.has("after finish"), [...twice].join());
+  assert.ok(report.runs.some((run) => run.where === "after commit" && run.bodies.book === 1));
+  assert.ok(!twice.has("after commit"));
+});
+
+Deno.test("a workflow that never ends is not said to end", async () => {
+  const definition = workflow({
+    name: "endless",
+    onException: "reattempt",
+    steps: [{
+      name: "fail",
+      run: () => {
+        throw new Error("never");
+      },
+    }],
+  });
+  const report = await crashSweep(definition, { maxExecutions: 20 });
+  assert.equal(report.alwaysEnds, false);
+  assert.deepEqual(report.stuck.map(({ mode, rested }) => [mode, rested]), [["none", false]]);
+  await assert.rejects(crashSweep(definition, { maxExecutions: NaN }), /maxExecutions/);
+});
+
+Deno.test("a crash sweep goes on behind a step that waits for a signal", async () => {
+  const report = await crashSweep((sweep) => {
+    const shop = sweep.watch("shop", { send: (_what: unknown) => Promise.resolve() });
+    const definition = workflow({
+      name: "order",
+      steps: [{ name: "paid", waitFor: "payment", run: ({ event }) => shop.send(event?.payload) }],
+    });
+    return { definition, signals: [{ name: "payment", payload: { cents: 5 } }] };
+  });
+  assert.deepEqual(report.runs[0]?.state, "finished");
+  assert.equal(report.alwaysEnds, true);
+  assert.deepEqual(report.effects["shop.send"], { min: 1, max: 2 });
+});
+
+Deno.test("a crash sweep watches an instance of a class, with what it keeps to itself", async () => {
+  class Mailer {
+    readonly host = "mail.example";
+    #sent = 0;
+    async send(): Promise<number> {
+      await this.connect();
+      return ++this.#sent;
+    }
+    connect(): Promise<string> {
+      return Promise.resolve(this.host);
+    }
+  }
+  const report = await crashSweep((sweep) => {
+    const mailer = sweep.watch("mailer", new Mailer());
+    const definition = workflow({
+      name: "mail",
+      steps: [{ name: "send", run: async () => void await mailer.send() }],
+    });
+    assert.equal(mailer.host, "mail.example");
+    return { definition };
+  });
+  assert.equal(report.runs[0]?.state, "finished");
+  assert.deepEqual(report.effects, { "mailer.send": { min: 1, max: 2 } });
+});

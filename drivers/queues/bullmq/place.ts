@@ -187,9 +187,11 @@ function connectorOf(source: string | URL | RedisOptions | Redis): () => Redis {
   };
   if (typeof source === "string" || source instanceof URL) {
     const url = String(source);
-    if (!/^rediss?:\/\//.test(url)) {
-      // The address is not repeated: it may hold a password.
-      throw new InvalidInputError("Cannot use this address: use a redis: or rediss: URL");
+    if (!/^rediss?:\/\//.test(url) || !URL.canParse(url)) {
+      // The address is not repeated, as its parser would do: it may hold a password.
+      throw new InvalidInputError(
+        "Cannot use this address: use a redis: or rediss: URL, special characters percent-encoded",
+      );
     }
     return () => new Redis(url, usual);
   }

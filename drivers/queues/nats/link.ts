@@ -113,11 +113,14 @@ function connectorOf(
   };
   if (typeof source === "string" || source instanceof URL) {
     const url = String(source);
-    if (!/^(nats|tls):\/\//.test(url)) {
-      // The address is not repeated: it may hold a password.
-      throw new InvalidInputError("Cannot use this address: use a nats: or tls: URL");
+    if (!/^(nats|tls):\/\//.test(url) || !URL.canParse(url)) {
+      // The address is not repeated, as its parser would do: it may hold a password.
+      throw new InvalidInputError(
+        "Cannot use this address: use a nats: or tls: URL, special characters percent-encoded",
+      );
     }
-    return () => connect({ ...usual, ...optionsIn(new URL(url)) });
+    const options = optionsIn(new URL(url));
+    return () => connect({ ...usual, ...options });
   }
   if (typeof source === "object" && source !== null) return () => connect({ ...usual, ...source });
   throw new InvalidInputError(

@@ -113,11 +113,11 @@ function facts(run: Run, { history, signals, now, all }: Details): [string, stri
   return facts;
 }
 
-function signalLine({ name, payload, sentAt, consumedById }: SignalRecord, all: boolean): string {
+function signalLine(signal: SignalRecord, all: boolean): string {
+  const { name, sentAt, consumedById } = signal;
   const fate = consumedById === null ? "kept" : `received by execution ${consumedById}`;
-  return `${clean(name)} ${
-    shown(valueJson(() => payload), all)
-  } · ${sentAt.toISOString()} · ${fate}`;
+  const payload = shown(valueJson(() => signal.payload), all);
+  return `${clean(name)} ${payload} · ${sentAt.toISOString()} · ${fate}`;
 }
 
 const MAX_VALUE = 400;
