@@ -27,8 +27,8 @@ export interface OwnServer extends AsyncDisposable {
   kill(): Promise<void>;
   /** Starts it again on the same files; resolves when it answers. */
   start(): Promise<void>;
-  /** Both. */
-  restart(): Promise<void>;
+  /** Both; in between, these files are written into its folder. */
+  restart(files?: Readonly<Record<string, string>>): Promise<void>;
 }
 
 /** The server goes when its standard input does, and so when this process does. */
@@ -68,8 +68,11 @@ export async function ownServer(kind: OwnServerKind): Promise<OwnServer> {
     address,
     kill,
     start,
-    async restart() {
+    async restart(files = {}) {
       await kill();
+      for (const [name, text] of Object.entries(files)) {
+        await Deno.writeTextFile(`${folder}/${name}`, text);
+      }
       await start();
     },
     async [Symbol.asyncDispose]() {

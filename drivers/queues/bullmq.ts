@@ -105,7 +105,7 @@ export function bullmqQueue(
   });
   const announcer = createAnnouncer(place);
   return serverQueue({
-    name: "bullmq",
+    server: announcer.server,
     announce: announcer.announce,
     deliver: (handler, how) => deliver(place, handler, how),
     async close() {

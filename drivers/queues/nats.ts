@@ -95,7 +95,7 @@ export interface NatsQueueOptions {
  * connection that the application gives stays open; let it reconnect for ever
  * (`maxReconnectAttempts: -1`).
  *
- * @param source A `nats:` or `tls:` URL, options of `@nats-io/transport-node`, or a connection.
+ * @param source A `nats:` or `tls:` URL, or several with commas in between, options of `@nats-io/transport-node`, or a connection.
  * @param options Names, and how many jobs go together.
  * @returns The queue.
  * @throws {InvalidInputError} When an argument is not one of these.
@@ -119,8 +119,7 @@ export function natsQueue(
     ...options,
   });
   return serverQueue({
-    name: "nats",
-    announce: createAnnouncer(place),
+    ...createAnnouncer(place),
     deliver: (handler, how) => deliver(place, handler, how),
     close: place.link.close,
   });

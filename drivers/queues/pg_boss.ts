@@ -26,7 +26,7 @@ import type { JobHandler, ListenOptions, QueueDriver } from "../../src/seams/que
 import type { Job } from "../../src/state/records.ts";
 import { createAlarm } from "./alarm.ts";
 import { fetchUntil, type Opened } from "./pg_boss/fetch.ts";
-import { bossJobs, NAME } from "./pg_boss/jobs.ts";
+import { bossJobs, isResting, NAME } from "./pg_boss/jobs.ts";
 import type { PgBossLike } from "./pg_boss/like.ts";
 import { bossSource } from "./pg_boss/open.ts";
 import type { PoolLike } from "./postgres.ts";
@@ -142,7 +142,7 @@ export function pgBossQueue(
         await table.add(jobs, tx as TransactionLike | undefined);
       } catch (error) {
         if (isMissing(error)) await shut(opened);
-        throw explainedFor(NAME, error, "they are made again at the next use");
+        throw explained(error, "they are made again at the next use");
       }
       for (const hear of listening) hear(jobs, tx !== undefined);
     },
@@ -155,14 +155,24 @@ export function pgBossQueue(
         }
       };
       listening.add(hear);
+      let trouble: unknown = null;
       try {
         await inRounds(async (isLost) => {
           if (isLost) await shut(opening);
-          await fetchUntil(await open(), handler, { ...how, alarm, batchSize });
+          try {
+            await fetchUntil(await open(), handler, { ...how, alarm, batchSize });
+          } catch (error) {
+            if (!isResting(error)) throw error;
+            // It may be started yet.
+            if (!isResting(trouble)) how.onTrouble?.(explained(error, "") as Error);
+            trouble = error;
+            return false;
+          }
+          trouble = null;
           return true;
         }, how);
       } catch (error) {
-        throw explainedFor(NAME, error, "start the worker again");
+        throw explained(error, "start the worker again");
       } finally {
         listening.delete(hear);
       }
@@ -174,4 +184,10 @@ export function pgBossQueue(
       await bosses.end();
     },
   };
+}
+
+function explained(error: unknown, missing: string): unknown {
+  if (!isResting(error)) return explainedFor(NAME, error, missing);
+  const what = "Cannot use the given pg-boss: it is not running; await its start() first";
+  return new StoreError(NAME, what, { cause: error });
 }

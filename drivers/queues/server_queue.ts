@@ -8,7 +8,8 @@ import { InvalidInputError, StoreError } from "../../src/errors.ts";
 import { type Clock, systemClock } from "../../src/seams/clock.ts";
 import type { JobHandler, ListenOptions, QueueDriver } from "../../src/seams/queue.ts";
 import type { Job } from "../../src/state/records.ts";
-import type { Teller } from "./teller.ts";
+import { aborted, endsWithin } from "./patience.ts";
+import { isAway, type JobServer, type Teller } from "./teller.ts";
 
 /** What every such queue may be told, complete. */
 export interface ServerQueueSettings {
@@ -22,8 +23,8 @@ export interface ServerQueueSettings {
 
 /** The parts of a queue. */
 export interface QueueParts {
-  /** The driver's name. */
-  readonly name: string;
+  /** The server; it is reachable when it can be listened to. */
+  readonly server: Pick<JobServer, "driver" | "server" | "reachable" | "trouble">;
   /** Tells the server of jobs. */
   readonly announce: Teller;
   /** Delivers jobs until the signal is aborted. */
@@ -32,8 +33,12 @@ export interface QueueParts {
   close(): Promise<void>;
 }
 
+/** How long a server may take until whoever listens says that it is away. */
+const AWAY_MS = 2_000;
+
 /** Makes the driver: it tells after the commit, and delays are counted on its listeners' clock. */
-export function serverQueue({ name, announce, deliver, close }: QueueParts): QueueDriver {
+export function serverQueue({ server, announce, deliver, close }: QueueParts): QueueDriver {
+  const { driver: name } = server;
   const clocks: Clock[] = [];
   let closed = false;
 
@@ -53,7 +58,7 @@ export function serverQueue({ name, announce, deliver, close }: QueueParts): Que
       if (how.signal.aborted) return;
       clocks.push(how.clock);
       try {
-        await deliver(handler, how);
+        await Promise.all([deliver(handler, how), sayIfAway(server, how)]);
       } finally {
         clocks.splice(clocks.indexOf(how.clock), 1);
       }
@@ -64,6 +69,24 @@ export function serverQueue({ name, announce, deliver, close }: QueueParts): Que
       await close();
     },
   };
+}
+
+/** Says once that the server is not there: a wrong address would otherwise look like no work. */
+async function sayIfAway(
+  server: QueueParts["server"],
+  { signal, onTrouble }: ListenOptions,
+): Promise<void> {
+  if (onTrouble === undefined) return;
+  try {
+    if (await endsWithin(Promise.race([server.reachable(), aborted(signal)]), AWAY_MS)) return;
+    onTrouble(isAway(server, "it is listened to when it is back"));
+  } catch (cause) {
+    // One of ours ends the listening, and so is heard of already.
+    if (cause instanceof StoreError) return;
+    const { message } = cause as Error;
+    const what = `${server.server} cannot be listened to yet: ${message}`;
+    onTrouble(new StoreError(server.driver, what, { cause }));
+  }
 }
 
 /**
@@ -85,6 +108,19 @@ export function wholeNumbers(numbers: Readonly<Record<string, number>>): void {
     throw new InvalidInputError(
       `Cannot use ${shown(value)} as ${name}: use a whole number of at least 1`,
     );
+  }
+}
+
+/** What a URL says, decoded; null when its port, its user or its password cannot be read. */
+export function readUrl(
+  text: string,
+): { readonly url: URL; readonly user: string; readonly password: string } | null {
+  try {
+    const url = new URL(text);
+    const [user, password] = [url.username, url.password].map(decodeURIComponent);
+    return { url, user: user as string, password: password as string };
+  } catch {
+    return null;
   }
 }
 

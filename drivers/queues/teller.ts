@@ -28,6 +28,8 @@ export interface JobServer {
   hand(jobs: readonly Job[], telling: Telling): Promise<void>;
   /** Hears of what failed when nobody waited for it any more. */
   onError(error: Error): void;
+  /** The last that went wrong with the connection since it was there; null: nothing. */
+  trouble(): Error | null;
 }
 
 /** One announcement, however often it is tried. */
@@ -95,9 +97,19 @@ export function createTeller(server: JobServer): Teller {
       const { message } = error as Error;
       throw new StoreError(driver, `${name} could not be told: ${message}`, { cause: error });
     }
-    throw new StoreError(
-      driver,
-      `${name} is away; it is told when it is back, unless this process ends before`,
-    );
+    throw isAway(server, "it is told when it is back, unless this process ends before");
   };
+}
+
+/** The error of a server that is away: what becomes of it, and why that is so, as far as is known. */
+export function isAway(
+  { driver, server, trouble }: Pick<JobServer, "driver" | "server" | "trouble">,
+  what: string,
+): StoreError {
+  const cause = trouble();
+  if (cause === null) return new StoreError(driver, `${server} is away; ${what}`);
+  const { message, code } = cause as Error & { readonly code?: unknown };
+  // The error of a host with several addresses has a code and no message.
+  const why = message || String(code ?? cause.name);
+  return new StoreError(driver, `${server} is away; ${what}: ${why}`, { cause });
 }

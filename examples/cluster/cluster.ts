@@ -9,6 +9,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Engine } from "../../mod.ts";
 import { check, type Harm, type Verdict } from "./checker.ts";
@@ -40,8 +41,14 @@ export interface Cluster extends AsyncDisposable {
   verdict(harm: Omit<Harm, "kills">): Promise<Verdict>;
 }
 
-/** Opens a cluster on an empty database. */
-export async function cluster(where: Where): Promise<Cluster> {
+/**
+ * Opens a cluster on an empty database. What the workers log goes where errors of this process go,
+ * or line by line to `hear`.
+ */
+export async function cluster(
+  where: Where,
+  hear?: (line: string) => void,
+): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), "pawl-cluster-"));
   const definition = orderAt(where, () => {});
   const engine = await openEngine(where, definition);
@@ -68,7 +75,11 @@ export async function cluster(where: Where): Promise<Cluster> {
       const journal = join(folder, `${journals.size + 1}`);
       const task: WorkerTask = { ...where, journal, paceMs };
       const args = ["run", "-A", "--no-check", WORKER, JSON.stringify(task)];
-      const child = spawn(process.execPath, args, { stdio: ["pipe", "inherit", "inherit"] });
+      const errors = hear === undefined ? "inherit" : "pipe";
+      const child = spawn(process.execPath, args, { stdio: ["pipe", "inherit", errors] });
+      if (hear !== undefined && child.stderr !== null) {
+        createInterface({ input: child.stderr }).on("line", hear);
+      }
       children.add(child);
       journals.set(child, journal);
       return child;

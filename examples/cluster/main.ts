@@ -105,11 +105,9 @@ async function main(choice: Choice): Promise<number> {
   const address = server?.url ?? database.url;
   const queue: QueueAddress = { name, address, scope, holdMs: HOLD_MS, lostMs: LOST_MS };
   try {
-    await using work = await cluster({
-      database: database.url,
-      queue: name === "polling" ? undefined : queue,
-    });
     const screen = createScreen();
+    const where = { database: database.url, queue: name === "polling" ? undefined : queue };
+    await using work = await cluster(where, screen.hear);
     const through = server === null ? name : `${name} on ${server.version}`;
     screen.say(
       screen.palette.bold(

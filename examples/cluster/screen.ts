@@ -31,6 +31,8 @@ export interface Screen {
   draw(view: ClusterView): void;
   /** Says what happened; it stays above what is drawn. */
   say(line: string): void;
+  /** Takes what a worker has logged; lines that tell of the same are said as one, with the next look. */
+  hear(line: string): void;
 }
 
 const CELLS = 24;
@@ -49,6 +51,7 @@ export function createScreen(): Screen {
   let drawn = 0;
   let fastest = 1;
   let saidAt = 0;
+  const heard = new Map<string, number>();
 
   function erase(): void {
     if (drawn > 0) process.stdout.write(`\x1b[${drawn}A\x1b[J`);
@@ -59,9 +62,28 @@ export function createScreen(): Screen {
     return (performance.now() - startedAt) / 1_000;
   }
 
+  function say(line: string): void {
+    erase();
+    console.log(`${palette.dim(`${seconds().toFixed(1).padStart(6)} s`)}  ${line}`);
+  }
+
+  /** A log ends with what it is about, in brackets: of many that differ in nothing else one is said. */
+  function sayHeard(): void {
+    for (const [text, times] of heard) {
+      say(palette.dim(times > 1 ? `${text} (${times} times)` : text));
+    }
+    heard.clear();
+  }
+
   return {
     palette,
+    say,
+    hear(line) {
+      const text = line.replace(/ \([^()]*\)$/, "");
+      heard.set(text, (heard.get(text) ?? 0) + 1);
+    },
     draw(view) {
+      sayHeard();
       fastest = Math.max(fastest, ...view.workers.map(({ speed }) => speed));
       if (isTerminal) {
         const lines = picture(view, fastest, palette);
@@ -71,12 +93,8 @@ export function createScreen(): Screen {
       } else if (seconds() - saidAt >= 1) {
         saidAt = seconds();
         const all = view.workers.map(({ speed, alive }) => alive ? number(speed) : "gone");
-        console.log(`${saidAt.toFixed(0).padStart(4)} s  ${all.join(" + ")} steps per second`);
+        console.log(`${saidAt.toFixed(1).padStart(6)} s  ${all.join(" + ")} steps per second`);
       }
-    },
-    say(line) {
-      erase();
-      console.log(`${palette.dim(`${seconds().toFixed(1).padStart(6)} s`)}  ${line}`);
     },
   };
 }

@@ -216,8 +216,15 @@ export function createWorker(core: Core, options: WorkOptions = {}): Worker {
   async function listen(): Promise<void> {
     const { clock, settings: { pollMs } } = core;
     try {
-      const how = { signal: stopping.signal, clock, pollMs, queues, concurrency };
-      await core.queue.listen(deliver, how);
+      await core.queue.listen(deliver, {
+        signal: stopping.signal,
+        clock,
+        pollMs,
+        queues,
+        concurrency,
+        onTrouble: (error) =>
+          core.log.warn("The queue cannot be listened to yet; the sweep goes on", { error }),
+      });
     } catch (error) {
       core.log.error("The queue stopped listening; the sweep goes on", { error });
     }

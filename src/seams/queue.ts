@@ -36,6 +36,11 @@ export interface ListenOptions {
    * more: what waits in one process could run in another.
    */
   readonly concurrency?: number | undefined;
+  /**
+   * Hears that nothing can be delivered for now, and why, from a driver that goes on trying: once
+   * for each such time, because it is logged.
+   */
+  readonly onTrouble?: ((error: Error) => void) | undefined;
 }
 
 /**

@@ -18,12 +18,17 @@ export const HAS_NATS: boolean = server !== null;
 export const CAN_START_NATS: boolean = Deno.env.get("CI") === "true" ||
   HAS_NATS && await findPrograms(["nats-server"]) !== null;
 
-/** A NATS of a test's own; what it was told it has after a restart. */
-export function ownNats(): Promise<OwnServer> {
+/**
+ * A NATS of a test's own; what it was told it has after a restart. It lets everybody in and has
+ * JetStream, unless its configuration says otherwise.
+ */
+export function ownNats(configuration: string = "jetstream: enabled"): Promise<OwnServer> {
   return ownServer({
     program: "nats-server",
+    prepare: (folder) => Deno.writeTextFile(`${folder}/nats.conf`, configuration),
     args: (folder, port) => [
-      ...["--addr", "127.0.0.1", "--port", String(port), "--jetstream", "--store_dir", folder],
+      ...["--addr", "127.0.0.1", "--port", String(port), "--store_dir", folder],
+      ...["--config", `${folder}/nats.conf`],
     ],
     ask: async (address) => {
       const hello = await natsHello(`nats://${address}`);

@@ -40,6 +40,10 @@ export interface QueueKind {
   openAt(address: string, options?: KindOptions): QueueDriver;
   /** Throws away all jobs there. */
   empty(address: string): Promise<unknown>;
+  /** A server that wants a password. */
+  guarded(): Promise<OwnServer>;
+  /** What it says to those who have none. */
+  readonly refusal: RegExp;
 }
 
 function place(
@@ -74,6 +78,15 @@ export const QUEUE_KINDS: readonly QueueKind[] = [
     own: ownRedis,
     openAt: (address, options) => bullmqQueue(`redis://${address}`, options),
     empty: (address) => onRedis(`redis://${address}`, (redis) => redis.flushall()),
+    async guarded() {
+      const server = await ownRedis();
+      await onRedis(
+        `redis://${server.address}`,
+        (redis) => redis.config("SET", "requirepass", "secret"),
+      );
+      return server;
+    },
+    refusal: /: NOAUTH /,
   },
   {
     name: "nats",
@@ -85,8 +98,11 @@ export const QUEUE_KINDS: readonly QueueKind[] = [
       const { url, stream, drop } = await freshNats();
       return place((options) => natsQueue(url, { stream, ...options }), drop);
     },
-    own: ownNats,
+    own: () => ownNats(),
     openAt: (address, options) => natsQueue(`nats://${address}`, options),
     empty: (address) => deleteStream(`nats://${address}`, "pawl"),
+    guarded: () =>
+      ownNats('jetstream: enabled\nauthorization: { users: [{ user: me, password: "secret" }] }'),
+    refusal: /: Authorization Violation$/,
   },
 ];

@@ -1,7 +1,7 @@
 /** What only BullMQ promises: identities, priorities, connections. */
 
 import assert from "node:assert/strict";
-import { Redis } from "ioredis";
+import { Cluster, Redis } from "ioredis";
 import { bullmqQueue, type BullmqQueueOptions } from "../../drivers/queues/bullmq.ts";
 import { bullPriority } from "../../drivers/queues/bullmq/announce.ts";
 import { until } from "../run/_doubles.ts";
@@ -119,7 +119,11 @@ Deno.test("bullmqQueue() refuses what is no Redis, and does not repeat a passwor
   const refused = (source: unknown, options: unknown, message: RegExp): void => {
     assert.throws(() => bullmqQueue(source as string, options as BullmqQueueOptions), message);
   };
-  refused("http://me:secret@host", {}, /^InvalidInputError: .*use a redis: or rediss: URL/);
+  const address =
+    /^InvalidInputError: Cannot use this address: use a redis: or rediss: URL, special/;
+  refused("http://me:secret@host", {}, address);
+  refused("redis://me:secret@host:port", {}, address);
+  refused("redis://me:%zz@host", {}, address);
   refused(7, {}, /Cannot use 7 as a Redis/);
   refused(null, {}, /Cannot use null as a Redis/);
   refused("redis://host", { prefix: "" }, /Cannot use "" as prefix/);
@@ -128,4 +132,6 @@ Deno.test("bullmqQueue() refuses what is no Redis, and does not repeat a passwor
   refused("redis://host", { onError: "log" }, /Cannot use "log" as onError: use a function/);
   const prefixed = new Redis({ lazyConnect: true, keyPrefix: "app:" });
   refused(prefixed, {}, /Cannot use this Redis connection: .*keyPrefix/);
+  const cluster = new Cluster([{ port: 1 }], { lazyConnect: true });
+  refused(cluster, {}, /Cannot use prefix "pawl" in a cluster: put it in braces, such as "{pawl}"/);
 });

@@ -149,7 +149,12 @@ Deno.test("natsQueue() refuses what is no NATS, and does not repeat a password",
   const refused = (source: unknown, options: unknown, message: RegExp): void => {
     assert.throws(() => natsQueue(source as string, options as NatsQueueOptions), message);
   };
-  refused("http://me:secret@host", {}, /^InvalidInputError: .*use a nats: or tls: URL/);
+  const address =
+    /^InvalidInputError: Cannot use this address: use a nats: or tls: URL, or several/;
+  refused("http://me:secret@host", {}, address);
+  refused("nats://me:secret@host:port", {}, address);
+  refused("nats://me:%zz@host", {}, address);
+  refused("nats://host,http://other", {}, address);
   refused(7, {}, /Cannot use 7 as NATS/);
   refused(null, {}, /Cannot use null as NATS/);
   refused("nats://host", { stream: "a.b" }, /Cannot use "a.b" as stream: use letters/);

@@ -6,16 +6,23 @@ import { createEngine, InvalidInputError, workflow } from "../../mod.ts";
 import { postgresStore } from "../../drivers/postgres/mod.ts";
 import { pgBossQueue } from "../../drivers/queues/pg_boss.ts";
 import { nameOf } from "../../drivers/queues/pg_boss/jobs.ts";
+import { recordingLogger } from "../run/_doubles.ts";
 import { postgresTest, testPool } from "./_postgres.ts";
 import { closing, eventually, job, listening } from "./_queue_engines.ts";
 
 const order = workflow({ name: "order", steps: [{ name: "pay", run() {} }] });
 
-/** A pg-boss of the application. */
+/** A pg-boss of the application, which it has started. */
 async function applicationBoss(url: string): Promise<PgBoss & AsyncDisposable> {
+  const boss = restingBoss(url);
+  await boss.start();
+  return boss;
+}
+
+/** One that it has not. */
+function restingBoss(url: string): PgBoss & AsyncDisposable {
   const boss = new PgBoss({ connectionString: url, schema: "jobs", schedule: false });
   boss.on("error", () => {});
-  await boss.start();
   return Object.assign(boss, {
     [Symbol.asyncDispose]: () => boss.stop({ graceful: false }),
   });
@@ -44,6 +51,53 @@ postgresTest("a pg-boss of the application is used, and stays its own", async (d
   const left = await database.query("SELECT 1 FROM jobs.job WHERE name LIKE 'pawl/%'");
   assert.deepEqual(left, []);
 });
+
+postgresTest(
+  "a pg-boss that is started after the worker is used from then on",
+  async (database) => {
+    await using boss = restingBoss(database.url);
+    const logger = recordingLogger();
+    await using queue = closing(pgBossQueue(boss));
+    const store = postgresStore(database.url);
+    await using engine = createEngine({ store, queue, workflows: [order], pollMs: 20, logger });
+    await engine.migrate();
+    await using _worker = engine.work();
+    const said = /\[pg-boss\] Cannot use the given pg-boss: it is not running; await its start\(\)/;
+    await assert.rejects(engine.start(order), said);
+    const warnings = () => logger.lines.filter(({ level }) => level === "warn");
+    await eventually(() => Promise.resolve(warnings().length > 0));
+    assert.match(String(warnings()[0]?.fields.error), said);
+    await boss.start();
+    const run = await engine.start(order);
+    await eventually(async () => (await engine.find(run.id))?.state === "finished");
+    assert.equal(warnings().length, 1);
+  },
+);
+
+postgresTest(
+  "a transaction that is older than its queue is told to try again",
+  async (database) => {
+    await using pool = testPool(database.url);
+    await using queue = closing(pgBossQueue(pool));
+    const client = await pool.connect();
+    try {
+      await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ");
+      await client.query("SELECT 1");
+      await assert.rejects(
+        async () => await queue.enqueue([job("1")], { tx: client }),
+        /queue "pawl\/default" is gone, or younger than what this transaction sees; try again/,
+      );
+      await client.query("ROLLBACK");
+      await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ");
+      await queue.enqueue([job("1")], { tx: client });
+      await client.query("COMMIT");
+    } finally {
+      client.release();
+    }
+    await using listener = listening(queue);
+    await listener.all(["1"]);
+  },
+);
 
 postgresTest("jobs that others put into its queues are removed", async (database) => {
   await using boss = await applicationBoss(database.url);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createScreen } from "../../examples/cluster/screen.ts";
 import { natsServer, postgresServer, redisServer } from "../_servers.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -75,6 +76,8 @@ const HAS_POSTGRES = await postgresServer() !== null;
 const CLUSTERS: readonly (readonly [database: string, queue: string, isThere: boolean])[] = [
   ["sqlite", "polling", true],
   ["postgres", "postgres", HAS_POSTGRES],
+  ["postgres", "graphile-worker", HAS_POSTGRES],
+  ["postgres", "pg-boss", HAS_POSTGRES],
   ["postgres", "bullmq", HAS_POSTGRES && await redisServer() !== null],
   ["postgres", "nats", HAS_POSTGRES && await natsServer() !== null],
 ];
@@ -94,6 +97,28 @@ for (const [database, queue, isThere] of CLUSTERS) {
     },
   });
 }
+
+Deno.test("what workers log of the same kind is said once, and does not draw over the picture", () => {
+  const said: string[] = [];
+  const { log } = console;
+  console.log = (line: string) => void said.push(line);
+  try {
+    const screen = createScreen();
+    for (const order of [1, 2, 3]) screen.hear(`pawl: recovering it (order ${order}, step "a")`);
+    screen.hear("pawl: something else");
+    assert.equal(said.length, 0);
+    screen.draw({ workers: [], total: 1 });
+    screen.draw({ workers: [], total: 1 });
+  } finally {
+    console.log = log;
+  }
+  const heard = said.filter((line) => line.includes("pawl:")).map((line) =>
+    line.split("pawl: ")[1]
+  );
+  assert.equal(heard.length, 2);
+  assert.ok(heard[0]?.startsWith("recovering it (3 times)"));
+  assert.ok(heard[1]?.startsWith("something else"));
+});
 
 Deno.test("the cluster stops on Ctrl-C, and takes its processes with it", async () => {
   const child = spawn("examples/cluster/main.ts", "--database", "sqlite", "--orders", "100000");

@@ -6,7 +6,7 @@
 
 import { type BulkJobOptions, Queue } from "bullmq";
 import type { Job } from "../../../src/state/records.ts";
-import { createTeller, type Teller, type Telling } from "../teller.ts";
+import { createTeller, type JobServer, type Teller, type Telling } from "../teller.ts";
 import { bullName, type Place } from "./place.ts";
 
 /** What BullMQ carries; the queue's name is that of the queue. */
@@ -23,6 +23,8 @@ export interface Load {
 export interface Announcer {
   /** Resolves when Redis has them. */
   readonly announce: Teller;
+  /** The server that has them. */
+  readonly server: JobServer;
   /** Lets go of the connection. */
   close(): Promise<void>;
 }
@@ -63,15 +65,18 @@ export function createAnnouncer(place: Place): Announcer {
     }
   }
 
+  const server: JobServer = {
+    driver: "bullmq",
+    server: "Redis",
+    isThere: () => place.redis().status === "ready",
+    reachable: place.reachable,
+    hand,
+    onError: place.onError,
+    trouble: place.trouble,
+  };
   return {
-    announce: createTeller({
-      driver: "bullmq",
-      server: "Redis",
-      isThere: () => place.redis().status === "ready",
-      reachable: place.reachable,
-      hand,
-      onError: place.onError,
-    }),
+    server,
+    announce: createTeller(server),
     async close() {
       await Promise.all([...queues.values()].map((queue) => queue.close()));
       queues.clear();

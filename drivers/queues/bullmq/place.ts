@@ -7,7 +7,7 @@
 import { Redis, type RedisOptions } from "ioredis";
 import { InvalidInputError } from "../../../src/errors.ts";
 import { endsWithin } from "../patience.ts";
-import { checkSettings, type ServerQueueSettings, shown } from "../server_queue.ts";
+import { checkSettings, readUrl, type ServerQueueSettings, shown } from "../server_queue.ts";
 
 /** The settings of a queue, complete. */
 export interface Settings extends ServerQueueSettings {
@@ -25,6 +25,8 @@ export interface Place extends Settings {
   redis(): Redis;
   /** Resolves when Redis is there; rejects when the connection has ended for good. */
   reachable(): Promise<void>;
+  /** The last that went wrong with a connection since Redis was there; null: nothing. */
+  trouble(): Error | null;
   /** A connection that may wait for jobs, with whatever is copied from it. */
   copy(): Copy;
   /** Ends the connection, unless it is the application's. */
@@ -50,17 +52,28 @@ export function placeOf(
   source: string | URL | RedisOptions | Redis,
   settings: Settings,
 ): Place {
-  const { onError } = checked(settings);
-  const connect = connectorOf(source);
+  checked(settings);
+  const connect = connectorOf(source, settings);
   const isOurs = !isConnection(source);
   let redis: Redis | null = null;
   let reaching: Promise<void> | null = null;
+  let trouble: Error | null = null;
+
+  function onError(error: Error): void {
+    trouble = error;
+    settings.onError(error);
+  }
+
+  function heed(connection: Redis): void {
+    connection.on("error", onError);
+    connection.on("ready", () => void (trouble = null));
+  }
 
   function open(): Redis {
     if (redis !== null) return redis;
     redis = connect();
     if (!isOurs) return redis;
-    redis.on("error", onError);
+    heed(redis);
     endsAlways(redis);
     return redis;
   }
@@ -82,7 +95,7 @@ export function placeOf(
     const tracked = (override: Partial<RedisOptions>): Redis => {
       const made = open().duplicate(override);
       copies.push(made);
-      made.on("error", onError);
+      heed(made);
       // BullMQ makes a copy for each queue, to wait on.
       made.duplicate = (more) => tracked({ ...override, ...more });
       endsAlways(made);
@@ -103,6 +116,8 @@ export function placeOf(
 
   return {
     ...settings,
+    onError,
+    trouble: () => trouble,
     namesKey: `${settings.prefix}:queues`,
     curious: new Set(),
     redis: open,
@@ -160,18 +175,26 @@ export function bullName(queue: string): string {
   return queue.replace(/[%:]/g, encodeURIComponent);
 }
 
-function checked(settings: Settings): Settings {
+function checked(settings: Settings): void {
   const { prefix } = settings;
   if (typeof prefix !== "string" || prefix === "") {
     throw new InvalidInputError(`Cannot use ${shown(prefix)} as prefix: use a text for keys`);
   }
   checkSettings(settings);
-  return settings;
 }
 
 /** How the connection is made. */
-function connectorOf(source: string | URL | RedisOptions | Redis): () => Redis {
+function connectorOf(
+  source: string | URL | RedisOptions | Redis,
+  { prefix }: Settings,
+): () => Redis {
   if (isConnection(source)) {
+    if (source.isCluster && !/\{.+\}/.test(prefix)) {
+      throw new InvalidInputError(
+        `Cannot use prefix ${shown(prefix)} in a cluster: put it in braces, such as "{pawl}"; ` +
+          "the keys of a queue must be on one of its servers",
+      );
+    }
     if (source.options.keyPrefix) {
       throw new InvalidInputError(
         "Cannot use this Redis connection: BullMQ's scripts do not know its keyPrefix; " +
@@ -187,8 +210,8 @@ function connectorOf(source: string | URL | RedisOptions | Redis): () => Redis {
   };
   if (typeof source === "string" || source instanceof URL) {
     const url = String(source);
-    if (!/^rediss?:\/\//.test(url) || !URL.canParse(url)) {
-      // The address is not repeated, as its parser would do: it may hold a password.
+    if (!/^rediss?:\/\//.test(url) || readUrl(url) === null) {
+      // The address is not repeated: it may hold a password.
       throw new InvalidInputError(
         "Cannot use this address: use a redis: or rediss: URL, special characters percent-encoded",
       );

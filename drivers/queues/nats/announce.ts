@@ -5,14 +5,22 @@
  */
 
 import type { Job } from "../../../src/state/records.ts";
-import { createTeller, type Teller, type Telling } from "../teller.ts";
+import { createTeller, type JobServer, type Teller, type Telling } from "../teller.ts";
 import { laneOf, type Place } from "./place.ts";
 
 /** How many messages are under way at a time. */
 const BULK = 500;
 
+/** Tells a stream of jobs. */
+export interface Announcer {
+  /** Resolves when the stream has them. */
+  readonly announce: Teller;
+  /** The server that has them. */
+  readonly server: JobServer;
+}
+
 /** Makes the one who tells this stream. */
-export function createAnnouncer(place: Place): Teller {
+export function createAnnouncer(place: Place): Announcer {
   const { link } = place;
 
   async function publishAll(jobs: readonly Job[], { id, clock }: Telling): Promise<void> {
@@ -32,7 +40,7 @@ export function createAnnouncer(place: Place): Teller {
     }
   }
 
-  return createTeller({
+  const server: JobServer = {
     driver: "nats",
     server: "NATS",
     isThere: link.isThere,
@@ -46,7 +54,13 @@ export function createAnnouncer(place: Place): Teller {
       }
     },
     onError: place.onError,
-  });
+    trouble: link.trouble,
+  };
+  return {
+    announce: createTeller(server),
+    // Whoever listens needs the stream, too.
+    server: { ...server, reachable: async () => void await place.publisher() },
+  };
 }
 
 /** The job in a message; null when the message is none of ours. */

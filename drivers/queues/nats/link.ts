@@ -4,10 +4,11 @@
  * @module
  */
 
-import type { EventEmitter } from "node:events";
 import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
 import { InvalidInputError } from "../../../src/errors.ts";
 import { endsWithin } from "../patience.ts";
+import { readUrl } from "../server_queue.ts";
+import { keepHearing } from "./hearing.ts";
 
 /** A connection that comes and goes. */
 export interface Link {
@@ -15,6 +16,8 @@ export interface Link {
   isThere(): boolean;
   /** Resolves when it is; rejects when the connection has ended for good. */
   reachable(): Promise<NatsConnection>;
+  /** The last that went wrong since it was there; null: nothing. */
+  trouble(): Error | null;
   /** Rejects when the connection breaks: what was asked then is never answered. */
   broken(): Promise<never>;
   /** Ends the connection, unless it is the application's. */
@@ -31,7 +34,7 @@ const END_MS = 3_000;
 /** Makes the link to what `natsQueue` was given; nothing is connected to before it is used. */
 export function linkTo(
   source: string | URL | NodeConnectionOptions | NatsConnection,
-  onError: (error: Error) => void,
+  tellError: (error: Error) => void,
 ): Link {
   const isOurs = !isConnection(source);
   const open = connectorOf(source);
@@ -39,11 +42,18 @@ export function linkTo(
   let connection: NatsConnection | null = null;
   let there = false;
   let closed = false;
+  let trouble: Error | null = null;
   let moved = Promise.withResolvers<void>();
   let reaching: Promise<NatsConnection> | null = null;
 
+  function onError(error: Error): void {
+    trouble = error;
+    tellError(error);
+  }
+
   function note(isThere: boolean): void {
     there = isThere;
+    if (isThere) trouble = null;
     moved.resolve();
     moved = Promise.withResolvers();
   }
@@ -52,11 +62,11 @@ export function linkTo(
   async function follow(one: NatsConnection): Promise<void> {
     keepHearing(one);
     note(!one.isClosed());
-    for await (const { type } of one.status()) {
-      if (type === "disconnect") note(false);
-      if (type !== "reconnect") continue;
-      keepHearing(one);
-      note(true);
+    for await (const status of one.status()) {
+      if (status.type === "disconnect") note(false);
+      if (status.type === "reconnect") note(true);
+      // Such as a right that this user does not have.
+      if (status.type === "error") onError(status.error);
     }
     // The client gives up when the server refuses it; a new connection may be let in.
     if (isOurs) connection = null;
@@ -66,7 +76,10 @@ export function linkTo(
   async function reach(): Promise<NatsConnection> {
     for (let tries = 1; !closed; tries++) {
       try {
-        if (connection === null) void follow(connection = await open());
+        if (connection === null) {
+          keepHearing();
+          void follow(connection = await open());
+        }
       } catch (error) {
         onError(error as Error);
         await endsWithin(closing.promise, Math.min(tries * FIRST_WAIT_MS, LONGEST_WAIT_MS));
@@ -86,6 +99,7 @@ export function linkTo(
 
   return {
     isThere: () => there,
+    trouble: () => trouble,
     broken,
     reachable() {
       if (there && connection !== null) return Promise.resolve(connection);
@@ -112,14 +126,7 @@ function connectorOf(
     reconnectTimeWait: 250,
   };
   if (typeof source === "string" || source instanceof URL) {
-    const url = String(source);
-    if (!/^(nats|tls):\/\//.test(url) || !URL.canParse(url)) {
-      // The address is not repeated, as its parser would do: it may hold a password.
-      throw new InvalidInputError(
-        "Cannot use this address: use a nats: or tls: URL, special characters percent-encoded",
-      );
-    }
-    const options = optionsIn(new URL(url));
+    const options = optionsIn(String(source));
     return () => connect({ ...usual, ...options });
   }
   if (typeof source === "object" && source !== null) return () => connect({ ...usual, ...source });
@@ -128,16 +135,26 @@ function connectorOf(
   );
 }
 
-/** The client takes no user and no password from a URL. */
-function optionsIn({ protocol, host, username, password }: URL): NodeConnectionOptions {
+/**
+ * What an address says: one server, or those of a cluster with commas in between. The client takes
+ * no user and no password from a URL.
+ */
+function optionsIn(address: string): NodeConnectionOptions {
+  const [first, ...others] = address.trim().split(/\s*,\s*/);
+  const urls = [first ?? "", ...others.map((one) => one.includes("://") ? one : `nats://${one}`)]
+    .map((one) => /^(nats|tls):\/\/./.test(one) ? readUrl(one) : null)
+    .filter((one) => one !== null);
+  if (urls.length <= others.length) {
+    // The address is not repeated: it may hold a password.
+    throw new InvalidInputError(
+      "Cannot use this address: use a nats: or tls: URL, or several with commas in between",
+    );
+  }
+  const { user = "", password = "" } = urls.find((one) => one.user !== "") ?? {};
   return {
-    servers: host,
-    ...(protocol === "tls:" ? { tls: {} } : {}),
-    ...(username === ""
-      ? {}
-      : password === ""
-      ? { token: decodeURIComponent(username) }
-      : { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
+    servers: urls.map(({ url }) => url.host),
+    ...(urls.some(({ url }) => url.protocol === "tls:") ? { tls: {} } : {}),
+    ...(user === "" ? {} : password === "" ? { token: user } : { user, pass: password }),
   };
 }
 
@@ -146,21 +163,4 @@ function isConnection(
 ): source is NatsConnection {
   return typeof source === "object" && source !== null && "isClosed" in source &&
     typeof source.isClosed === "function";
-}
-
-/** What is behind a connection of `@nats-io/transport-node`. */
-interface Inside {
-  readonly protocol?: { readonly transport?: { readonly socket?: EventEmitter } };
-}
-
-/**
- * Keeps the process alive when the server goes. The client takes all its listeners off a socket that
- * has closed (`@nats-io/transport-node` 3.4); a write that fails a moment later is an error that
- * nobody hears, and such a one ends a process.
- */
-function keepHearing(connection: NatsConnection): void {
-  const socket = (connection as NatsConnection & Inside).protocol?.transport?.socket;
-  if (socket === undefined) return;
-  const removeAllListeners = socket.removeAllListeners.bind(socket);
-  socket.removeAllListeners = (event) => removeAllListeners(event).on("error", () => {});
 }

@@ -89,6 +89,11 @@ export function isGone(error: unknown): boolean {
   return error instanceof Error && /^Queue .+ does not exist/.test(error.message);
 }
 
+/** Whether pg-boss says that it was not started, or was stopped. */
+export function isResting(error: unknown): boolean {
+  return error instanceof Error && /^Database (connection is )?not opened/.test(error.message);
+}
+
 /** The jobs of one pg-boss, in queues whose names begin with the prefix. */
 export function bossJobs(
   boss: PgBoss,
@@ -125,7 +130,8 @@ export function bossJobs(
       known.delete(name);
       throw new StoreError(
         NAME,
-        `Cannot add jobs: queue "${name}" is gone; it is made again at the next use`,
+        `Cannot add jobs: queue "${name}" is gone, or younger than what this transaction sees; ` +
+          `try again, and it is there`,
       );
     }
   }
