@@ -1,10 +1,10 @@
 /**
  * Peers: the same workload on other systems, on the same servers, in the same run. They are
- * installed by `deno task bench:peers` only, and each runs in a process of its own.
+ * installed by `deno task bench` only, when it needs them, and each runs in a process of its own.
  */
 
 import { execFile, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import os from "node:os";
 import path from "node:path";
@@ -19,6 +19,24 @@ import { stepsPerSecond } from "./pawl.ts";
 
 const FOLDER = fileURLToPath(new URL("./peers/", import.meta.url));
 const run = promisify(execFile);
+
+/** Installs the peers, unless they are there. */
+export async function installPeers(): Promise<void> {
+  const installed = path.join(FOLDER, "node_modules", ".package-lock.json");
+  const wanted = path.join(FOLDER, "package.json");
+  const isNew = existsSync(installed) && statSync(installed).mtimeMs > statSync(wanted).mtimeMs;
+  if (isNew) return;
+  process.stderr.write("installing the peers …\n");
+  const flags = ["--no-package-lock", "--no-audit", "--no-fund"];
+  try {
+    await run("npm", ["install", "--prefix", FOLDER, ...flags]);
+  } catch (cause) {
+    throw new Error(
+      "Cannot install the peers with npm: see what it says, or leave them out with --no-peers",
+      { cause },
+    );
+  }
+}
 
 /** Runs the workload on a peer; resolves to its steps per second and its version. */
 async function peer(
