@@ -14,7 +14,7 @@
  * @module
  */
 
-import { setImmediate } from "node:timers";
+import { atTurnEnd } from "./turn.ts";
 
 /** How long promise jobs may run on end. */
 const SLICE_MS = 10;
@@ -31,10 +31,10 @@ export function createBreath(): Breath {
     const now = performance.now();
     if (since === null) {
       since = now;
-      setImmediate(() => void (since = null));
+      atTurnEnd(() => void (since = null));
     } else if (now - since >= SLICE_MS) {
       turning = new Promise((resolve) =>
-        void setImmediate(() => {
+        atTurnEnd(() => {
           turning = null;
           resolve();
         })

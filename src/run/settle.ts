@@ -14,7 +14,7 @@
  * @module
  */
 
-import { setImmediate } from "node:timers";
+import { atTurnEnd } from "./turn.ts";
 
 /** Sends one item with whatever else is waiting, and resolves to its own result. */
 export type Send<In, Out> = (item: In) => Promise<Out>;
@@ -92,7 +92,7 @@ export function batched<In, Out>(
     gathering = true;
     afterThisMoment(() => {
       if (missing() <= FEW || !pace.isQuick) depart();
-      else setImmediate(depart);
+      else atTurnEnd(depart);
     });
   }
 
@@ -124,14 +124,14 @@ interface Pace {
 function createPace(): Pace {
   let turns = 0;
   function turn(): void {
-    if (--turns > 0) setImmediate(turn);
+    if (--turns > 0) atTurnEnd(turn);
   }
   return {
     get isQuick() {
       return turns > 0;
     },
     left() {
-      if (turns === 0) setImmediate(turn);
+      if (turns === 0) atTurnEnd(turn);
       turns = 2;
     },
   };
