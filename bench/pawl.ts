@@ -12,28 +12,32 @@ import { pollingQueue } from "../drivers/queues/mod.ts";
 export const STEPS = 5;
 export const IN_FLIGHT = 100;
 
-/** A workflow of so many steps that do nothing. */
-export function noops(steps: number, name = "noops"): ReturnType<typeof workflow> {
+/** A workflow of so many steps that do nothing, or all the same. */
+export function noops(
+  steps: number,
+  run: () => unknown = () => {},
+): ReturnType<typeof workflow> {
   return workflow({
-    name,
+    name: "noops",
     steps: Array.from({ length: steps }, (_, at): StepOptions<null> => ({
       name: `step_${at}`,
-      run: () => {},
+      run,
     })),
   });
 }
 
-/** Runs so many workflows of five no-op steps with 100 in flight; resolves to steps per second. */
+/** Runs so many workflows of five steps with 100 in flight; resolves to steps per second. */
 export async function stepsPerSecond(
   store: StoreDriver,
   workflows: number,
   queue: QueueDriver = pollingQueue(),
+  body: () => unknown = () => {},
 ): Promise<number> {
-  const definition = noops(STEPS);
+  const definition = noops(STEPS, body);
   const engine = createEngine({ store, queue, workflows: [definition] });
   await engine.migrate();
   await engine.startMany(definition, Array.from({ length: workflows }, () => ({})));
-  return await runAll(store, workflows, queue);
+  return await runAll(store, workflows, queue, body);
 }
 
 /** The same for workflows that were started before. */
@@ -41,8 +45,9 @@ export async function runAll(
   store: StoreDriver,
   workflows: number,
   queue: QueueDriver = pollingQueue(),
+  body: () => unknown = () => {},
 ): Promise<number> {
-  const engine = createEngine({ store, queue, workflows: [noops(STEPS)] });
+  const engine = createEngine({ store, queue, workflows: [noops(STEPS, body)] });
   let left = workflows;
   const done = new Promise<void>((resolve) => {
     engine.events.on("finalize", ({ workflowState }) => {

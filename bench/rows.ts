@@ -3,6 +3,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers";
 import { mysqlStore } from "../drivers/mysql/mod.ts";
+import { pollingQueue } from "../drivers/queues/mod.ts";
 import { postgresStore } from "../drivers/postgres/mod.ts";
 import { sqliteStore } from "../drivers/sqlite/mod.ts";
 import { createEngine, type StoreDriver } from "../mod.ts";
@@ -17,7 +18,7 @@ import {
 import { fillHistory } from "./history.ts";
 import { BARE_TABLES, idlePercent, loadedP99Ms, startToBodyMs } from "./latency.ts";
 import { type Measured, perSecond, type Row, type Size } from "./measure.ts";
-import { itemsPerSecond, noops, stepsPerSecond } from "./pawl.ts";
+import { IN_FLIGHT, itemsPerSecond, noops, STEPS, stepsPerSecond } from "./pawl.ts";
 import { startUpMs, workerMegabytes } from "./process.ts";
 import { rawMysql } from "./raw/mysql.ts";
 import { rawPostgres } from "./raw/postgres.ts";
@@ -154,6 +155,32 @@ const economy: Row = {
     }),
 };
 
+/** What a body takes that asks somebody else: up to 10 ms. */
+function anAnswer(): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, Math.random() * 10));
+}
+
+const waiting: Row = {
+  id: "16",
+  name: "SQLite: 5 steps that wait up to 10 ms each, 100 in flight, against these waits alone",
+  unit: "steps/s",
+  bar: null,
+  measure: (size) =>
+    SQLITE.on(async (store) => {
+      const workflows = scaled(4_000, size);
+      const value = await stepsPerSecond(store, workflows, pollingQueue(), anAnswer);
+      let left = workflows * STEPS;
+      const slot = async (): Promise<void> => {
+        while (left-- > 0) await anAnswer();
+      };
+      const baseline = await perSecond(
+        workflows * STEPS,
+        () => Promise.all(Array.from({ length: IN_FLIGHT }, slot)),
+      );
+      return { value, baseline };
+    }),
+};
+
 const history: Row = {
   id: "9",
   name: "SQLite: steps with 1,000,000 finished executions, against an empty table",
@@ -286,4 +313,5 @@ export const ROWS: readonly Row[] = [
   loadRow(POSTGRES, "13b"),
   idleRow(SQLITE, "14a"),
   idleRow(POSTGRES, "14b"),
+  waiting,
 ];
