@@ -39,6 +39,8 @@ export interface Arena extends AsyncDisposable {
   spawn(): ChildProcess;
   /** Starts another program of the chaos, with the database's address and a seed. */
   spawnHelper(program: string): ChildProcess;
+  /** Breaks the stores of the workers, also of those to come, where that was asked for. */
+  breakStores(): void;
   /** Ends a process; false when it had to be killed because it did not go. */
   end(child: ChildProcess, signal: NodeJS.Signals): Promise<boolean>;
   /** Starts so many more workflows. */
@@ -82,6 +84,7 @@ export async function openArena(ground: Ground, options: ArenaOptions): Promise<
   const journalOf = new Map<ChildProcess, string>();
   const helpers: ChildProcess[] = [];
   let spawned = 0;
+  let storesBreak = false;
   let unwilling = 0;
 
   function run(program: string, args: readonly string[]): ChildProcess {
@@ -137,7 +140,12 @@ export async function openArena(ground: Ground, options: ArenaOptions): Promise<
       const child = run(WORKER, [JSON.stringify(orders)]);
       workers.push(child);
       journalOf.set(child, journal);
+      if (storesBreak) child.stdin?.write("break\n");
       return child;
+    },
+    breakStores() {
+      storesBreak = true;
+      for (const { stdin } of workers) stdin?.write("break\n");
     },
     spawnHelper(program) {
       const child = run(program, [address, String(options.seed)]);

@@ -44,6 +44,7 @@ export async function endure(
   await using feeding = feed(arena, workflows);
   for (let worker = 0; worker < WORKERS; worker++) arena.spawn();
   await untilAllWork(arena);
+  if (broken !== undefined) arena.breakStores();
   await arena.levels.before();
 
   const finish = await scenario.begin?.(arena);

@@ -2,8 +2,9 @@
  * One worker process under chaos: `deno run -A chaos/worker.ts <its orders as JSON>`.
  *
  * It may be made to harm itself: its clock jumps, its queue loses jobs, its disk is full from the
- * word `full` on its standard input to the word `room`, or its store is broken on purpose, to see
- * the checker complain. To the word `measure` it says in its journal how large its heap is.
+ * word `full` on its standard input to the word `room`, or its store is broken on purpose from the
+ * word `break` on, to see the checker complain. To the word `measure` it says in its journal how
+ * large its heap is.
  */
 
 import process from "node:process";
@@ -60,7 +61,7 @@ async function work(orders: Orders): Promise<void> {
   const real = harm === "disk"
     ? await storeOnFullDisk(address, journal)
     : await openStore(address, { maxConnections: MAX_CONNECTIONS, silenceMs: SILENCE_MS });
-  const store = orders.broken === undefined ? real : BROKEN[orders.broken].breaks(real);
+  const store = orders.broken === undefined ? real : breakable(real, orders.broken);
   const queue: QueueDriver | undefined = harm === "queue"
     ? unreliableQueue(random, journal.fault)
     : undefined;
@@ -89,6 +90,13 @@ async function work(orders: Orders): Promise<void> {
   stopping.abort();
   await engine.close();
   journal.close();
+}
+
+/** A store that is whole until it is told to break: by then every worker has work. */
+function breakable(whole: StoreDriver, how: Broken): StoreDriver {
+  let current = whole;
+  hear("break", () => void (current = BROKEN[how].breaks(whole)));
+  return new Proxy(whole, { get: (_, member) => Reflect.get(current, member) });
 }
 
 /** Calls back for a word on the standard input. */

@@ -83,15 +83,12 @@ export function batched<In, Out>(
     }
   }
 
-  /** How many could still join. */
-  const missing = (): number => (options.expected?.() ?? Infinity) - waiting.length;
-
   function pump(): void {
     if (gathering || waiting.length === 0 || inFlight >= options.maxInFlight) return;
-    if (missing() <= 0) return depart();
     gathering = true;
     afterThisMoment(() => {
-      if (missing() <= FEW || !pace.isQuick) depart();
+      const missing = (options.expected?.() ?? Infinity) - waiting.length;
+      if (missing <= FEW || !pace.isQuick) depart();
       else atTurnEnd(depart);
     });
   }
