@@ -179,3 +179,24 @@ behaviour(
     assert.equal(new Set(keys).size, 2, "each attempt has a key of its own");
   },
 );
+
+behaviour(
+  "a context answers also through a proxy and in an object that inherits from it",
+  async ({ engine: open }) => {
+    const seen: unknown[] = [];
+    const print = workflow({
+      name: "print",
+      steps: [{
+        name: "page",
+        run(context) {
+          for (const one of [new Proxy(context, {}), Object.create(context), { ...context }]) {
+            seen.push([one.workflow.name, one.execution.stepName, one.signal.aborted]);
+          }
+        },
+      }],
+    });
+    const { engine } = await open({ workflows: [print] });
+    await speedrunWorkflow(await engine.start(print));
+    assert.deepEqual(seen, Array(3).fill(["print", "page", false]));
+  },
+);
